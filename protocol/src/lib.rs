@@ -1,0 +1,1 @@
+//! Pure state machines and wire types of Runwarden.
