@@ -6,6 +6,8 @@
 
 pub mod ids;
 pub mod instant;
+pub mod journal;
 pub mod laws;
 pub mod machine;
 pub mod record;
+pub mod session;

@@ -1,0 +1,3 @@
+//! Journals: the append-only rows of a run, and the turns a session accepted.
+
+pub mod row;

@@ -1,0 +1,3 @@
+//! Sessions as documents: what is stored, and what is computed from it for clients and agents.
+
+pub mod record;

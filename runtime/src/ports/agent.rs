@@ -1,0 +1,232 @@
+//! The agent port: what does model and tool work for a run.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_channel::{Receiver, Sender};
+use runwarden_protocol::ids::RunId;
+use runwarden_protocol::journal::row::ItemKind;
+use runwarden_protocol::session::record::Usage;
+use serde_json::Value;
+
+/// A future that can move between threads.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What an operator configured as one agent, and what it declares (AGT-01).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentProfile {
+    /// Name in the configuration, unique.
+    pub name: String,
+    /// Label shown to people, at most 80 characters.
+    pub label: String,
+    /// Models it offers; empty when there is no choice.
+    pub models: Vec<String>,
+    /// The model used when a session names none.
+    pub default_model: Option<String>,
+}
+
+/// Makes agents of one configured kind.
+pub trait AgentFactory: Send + Sync + 'static {
+    /// What this factory makes.
+    fn profile(&self) -> &AgentProfile;
+
+    /// Constructs an agent; does no model call.
+    fn construct<'a>(
+        &'a self,
+        model: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Arc<dyn Agent>, AgentFailure>>;
+}
+
+/// A constructed agent. It may serve several runs of one session, one after another.
+pub trait Agent: Send + Sync + 'static {
+    /// Runs one invocation to its end. Events go into `sink`, in order; the future resolves when the
+    /// agent has returned and nothing of the invocation goes on. Dropping the future ends it by force.
+    fn invoke(
+        self: Arc<Self>,
+        invocation: Invocation,
+        sink: EventSink,
+    ) -> BoxFuture<'static, Returned>;
+
+    /// Asks the running invocation to end. Never blocks. An HTTP request is dropped at once at
+    /// [`Signal::Interrupt`]; a process gets its signals (REG-15).
+    fn signal(&self, signal: Signal);
+
+    /// Releases what the agent holds. Called once, after the last use.
+    fn close(&self);
+}
+
+/// How urgently an invocation is asked to end (REG-11, REG-15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Signal {
+    /// Stop was accepted.
+    Interrupt,
+    /// 5 s later.
+    Terminate,
+    /// 5 s after that; the driver also drops the invocation's future.
+    Kill,
+}
+
+/// One call of an agent.
+#[derive(Clone, Debug)]
+pub struct Invocation {
+    /// The run it is made for.
+    pub run_id: RunId,
+    /// The conversation, oldest first; the last message is the prompt of this run (AGT-02, CTX-01).
+    pub context: Vec<ContextMessage>,
+    /// The model, where the agent offers a choice.
+    pub model: Option<String>,
+}
+
+/// One message of the model context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextMessage {
+    /// Who said it.
+    pub role: ContextRole,
+    /// What was said.
+    pub text: String,
+}
+
+/// Who said a message of the model context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextRole {
+    /// A user turn.
+    User,
+    /// An answer.
+    Assistant,
+}
+
+/// Something an agent produced. Items are numbered by the agent, from 1 within a run, in order of
+/// their first event.
+#[derive(Debug)]
+pub enum AgentEvent {
+    /// More text of a text, thinking or interim item.
+    Text {
+        /// The item.
+        item: u32,
+        /// One of the text kinds.
+        kind: ItemKind,
+        /// The piece; may be empty.
+        text: String,
+    },
+    /// The newest value of a tool, compression or notice item.
+    Update {
+        /// The item.
+        item: u32,
+        /// One of the other kinds.
+        kind: ItemKind,
+        /// The whole value, replacing the one before. A tool: `{name, status: running|done|failed,
+        /// input?, output?, summary?}`.
+        value: Value,
+    },
+    /// A question to the people of the session.
+    Question {
+        /// What is asked.
+        question: QuestionDraft,
+        /// Gets exactly one answer, unless the invocation ends first.
+        reply: Sender<QuestionReply>,
+    },
+    /// What the call has used so far; unknown values stay `None`.
+    Usage(Usage),
+}
+
+/// A question before it has an id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionDraft {
+    /// Whether it asks for a permission.
+    pub approval: bool,
+    /// The text, at most 32,768 bytes are shown.
+    pub prompt: String,
+    /// Choices offered, possibly none.
+    pub options: Vec<String>,
+    /// Whether several options may be chosen.
+    pub multi: bool,
+    /// Whether a free text is accepted.
+    pub allow_custom: bool,
+}
+
+/// How a question ended for the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QuestionReply {
+    /// Somebody answered: the `answer` object of the action.
+    Answered(Value),
+    /// Nobody answered in time, or the run is being ended.
+    Unanswered,
+}
+
+/// Takes an agent's events. Sending waits while the run's journal is behind (backpressure).
+#[derive(Clone, Debug)]
+pub struct EventSink {
+    sender: Sender<AgentEvent>,
+}
+
+/// The run takes no more events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the run takes no more events")]
+pub struct SinkClosed;
+
+impl EventSink {
+    /// A sink and its receiving end, with room for `events_max` events.
+    pub fn bounded(events_max: usize) -> (Self, Receiver<AgentEvent>) {
+        let (sender, receiver) = async_channel::bounded(events_max);
+        (Self { sender }, receiver)
+    }
+
+    /// Hands over one event.
+    ///
+    /// # Errors
+    /// [`SinkClosed`] when the run is over; the invocation should return.
+    pub async fn send(&self, event: AgentEvent) -> Result<(), SinkClosed> {
+        self.sender.send(event).await.map_err(|_| SinkClosed)
+    }
+}
+
+/// How an invocation returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Returned {
+    /// The answer is complete.
+    Completed,
+    /// It ended because it was asked to.
+    Interrupted,
+    /// It failed.
+    Failed(AgentFailure),
+}
+
+/// Why an agent failed. Only `retryable` reaches a client; the detail goes to the diagnostic log.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind:?}: {detail}")]
+pub struct AgentFailure {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// For the diagnostic log; never sent to a client (ENV-9).
+    pub detail: String,
+}
+
+/// Kinds of agent failure, as far as the server treats them differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// No such endpoint, or it refused the connection.
+    Unreachable,
+    /// The provider asks to slow down.
+    RateLimited,
+    /// The credentials were refused.
+    Unauthorized,
+    /// The provider failed (5xx).
+    Provider,
+    /// The provider broke its protocol, or cut the stream.
+    Malformed,
+    /// The provider refused the request (4xx).
+    Refused,
+    /// The agent itself failed.
+    Internal,
+}
+
+impl FailureKind {
+    /// Whether sending the same message again may succeed.
+    pub const fn is_retryable(self) -> bool {
+        match self {
+            Self::Unreachable | Self::RateLimited | Self::Provider | Self::Malformed => true,
+            Self::Unauthorized | Self::Refused | Self::Internal => false,
+        }
+    }
+}

@@ -1,0 +1,488 @@
+//! The store port: sessions, journals, keys, errors and logins, durably.
+//!
+//! Appends are durable when answered (they survive a kill of the process); every commit, error record
+//! and login is stable (it survives loss of power). Answers come in any order across sessions; the
+//! caller keeps at most one batch per run and one commit per session unanswered.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use runwarden_protocol::ids::{
+    MessageId, PrincipalId, Revision, RunId, Seq, SessionId, StoreId, TurnId,
+};
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
+use runwarden_protocol::session::record::{Marker, SessionHead, StoredRow, Usage};
+
+use super::agent::ContextMessage;
+
+/// A durable store.
+pub trait Store: Clone + Send + Sync + 'static {
+    /// The random name of this store's history (JRN-22).
+    fn store_id(&self) -> StoreId;
+
+    /// Whether the store can be written now; for `/readyz`.
+    fn probe(&self) -> impl Future<Output = Result<(), StoreFailure>> + Send;
+
+    /// Appends rows to a run's journal under the next numbers (JRN-01). All or none are written.
+    fn append(
+        &self,
+        append: Append,
+    ) -> impl Future<Output = Result<Persisted, StoreFailure>> + Send;
+
+    /// Carries out one commit as one stable transaction. All or nothing is written.
+    fn commit(
+        &self,
+        commit: Commit,
+    ) -> impl Future<Output = Result<Committed, StoreFailure>> + Send;
+
+    /// Reads the head of a session.
+    fn session(
+        &self,
+        session_id: SessionId,
+    ) -> impl Future<Output = Result<Option<SessionHead>, StoreFailure>> + Send;
+
+    /// Lists sessions the principal may read, strictly descending by (`activity_at`, `session_id`) (LIST-1).
+    fn sessions(
+        &self,
+        list: ListSessions,
+    ) -> impl Future<Output = Result<Vec<SessionHead>, StoreFailure>> + Send;
+
+    /// Reads the newest chain ids, oldest first, at most `ids_max`, with the revision they were read at.
+    fn chain_tail(
+        &self,
+        session_id: SessionId,
+        ids_max: usize,
+    ) -> impl Future<Output = Result<ChainTail, StoreFailure>> + Send;
+
+    /// Reads settled rows of a session by position, in one snapshot.
+    fn rows(&self, read: ReadRows) -> impl Future<Output = Result<RowPage, StoreFailure>> + Send;
+
+    /// The model context from the settled rows, oldest first (L2).
+    fn context(
+        &self,
+        session_id: SessionId,
+    ) -> impl Future<Output = Result<Vec<ContextMessage>, StoreFailure>> + Send;
+
+    /// Reads a page of a run's journal after `after` (JRN-15).
+    fn journal(
+        &self,
+        run_id: RunId,
+        after: Seq,
+    ) -> impl Future<Output = Result<JournalPage, StoreFailure>> + Send;
+
+    /// What is known of a run, settled or not.
+    fn run(
+        &self,
+        run_id: RunId,
+    ) -> impl Future<Output = Result<Option<RunFacts>, StoreFailure>> + Send;
+
+    /// What a used idempotency key did (ADM-13, REQ-11).
+    fn key(
+        &self,
+        scope: KeyScope,
+        key: String,
+    ) -> impl Future<Output = Result<Option<KeyRecord>, StoreFailure>> + Send;
+
+    /// Every session with an unsettled run (RST-01).
+    fn unsettled(&self) -> impl Future<Output = Result<Vec<UnsettledRun>, StoreFailure>> + Send;
+
+    /// Records an error (ERR-5): insert, expire, trim in one transaction.
+    fn record_error(
+        &self,
+        principal: PrincipalId,
+        error: StoredError,
+    ) -> impl Future<Output = Result<(), StoreFailure>> + Send;
+
+    /// Lists open errors of a principal strictly descending by (`occurred_at`, `error_id`) (ERR-9).
+    fn errors(
+        &self,
+        list: ListErrors,
+    ) -> impl Future<Output = Result<Vec<StoredError>, StoreFailure>> + Send;
+
+    /// Closes an open error of the principal (ERR-14). `None` for an unknown or foreign id (ERR-17);
+    /// a repetition returns the record again.
+    fn acknowledge_error(
+        &self,
+        principal: PrincipalId,
+        error_id: String,
+        now: Instant,
+    ) -> impl Future<Output = Result<Option<StoredError>, StoreFailure>> + Send;
+
+    /// Stores a login by the hash of its cookie (PRIN-6).
+    fn put_login(&self, login: Login) -> impl Future<Output = Result<(), StoreFailure>> + Send;
+
+    /// Finds a login that has not expired at `now`.
+    fn login(
+        &self,
+        token_hash: [u8; 32],
+        now: Instant,
+    ) -> impl Future<Output = Result<Option<Login>, StoreFailure>> + Send;
+
+    /// Removes a login (PRIN-7).
+    fn revoke_login(
+        &self,
+        token_hash: [u8; 32],
+    ) -> impl Future<Output = Result<(), StoreFailure>> + Send;
+}
+
+/// Why the store did not do it. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreFailure {
+    /// The session is at another revision than the commit was computed from (OWN-03).
+    #[error("the session is at revision {}", current.get())]
+    Conflict {
+        /// The revision found.
+        current: Revision,
+    },
+    /// A row that the call names does not exist.
+    #[error("no such {0}")]
+    Missing(&'static str),
+    /// The journal already has a semantic terminal (JRN-08).
+    #[error("the run has already ended {}", outcome.as_str())]
+    Ended {
+        /// The terminal that stands.
+        outcome: Outcome,
+    },
+    /// The store could not be read or written. The text is for the diagnostic log only.
+    #[error("the store failed: {0}")]
+    Unavailable(String),
+}
+
+/// Rows for one run's journal, unnumbered and in order.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// The run.
+    pub run_id: RunId,
+    /// Its session.
+    pub session_id: SessionId,
+    /// The rows; none is a semantic terminal.
+    pub rows: Vec<NewRow>,
+}
+
+/// A row before it has a number.
+#[derive(Clone, Debug)]
+pub struct NewRow {
+    /// What happened.
+    pub event: RowEvent,
+    /// When.
+    pub created_at: Instant,
+    /// Text of a text item as it is; of any other row the JSON text of its value.
+    pub body: Arc<str>,
+}
+
+/// The numbers a batch got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Persisted {
+    /// Number of the first row.
+    pub first_seq: Seq,
+    /// How many rows.
+    pub count: u32,
+}
+
+/// One atomic change of a session. Each raises the revision by exactly 1 (SES-2).
+#[derive(Clone, Debug)]
+pub enum Commit {
+    /// A new session, at revision 1.
+    CreateSession(NewSession),
+    /// A turn is accepted: pending turn, active run, key, `submitted` row, activity time (ADM-12).
+    Admit(Admission),
+    /// The turn journal's `worker_started` (TRN-01). The one commit that raises no revision and need
+    /// only be durable.
+    StartWorker {
+        /// The session.
+        session_id: SessionId,
+        /// The run.
+        run_id: RunId,
+        /// When.
+        at: Instant,
+    },
+    /// A run ends (OWN-10).
+    Settle(Settlement),
+    /// A start failed after the reservation: pending turn and active run cleared, both journals closed
+    /// `failed`, the key freed (REC-08).
+    Compensate {
+        /// The session.
+        session_id: SessionId,
+        /// The revision this was computed from.
+        expected: Revision,
+        /// The run.
+        run_id: RunId,
+        /// When.
+        at: Instant,
+    },
+}
+
+/// A session to create.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// Its id.
+    pub session_id: SessionId,
+    /// Who makes it.
+    pub owner: PrincipalId,
+    /// Title, possibly empty.
+    pub title: String,
+    /// Agent.
+    pub agent: String,
+    /// Model.
+    pub model: Option<String>,
+    /// When.
+    pub at: Instant,
+    /// The idempotency key that names the effect; scope principal.
+    pub key: Option<KeyUse>,
+}
+
+/// A turn to accept.
+#[derive(Clone, Debug)]
+pub struct Admission {
+    /// The session.
+    pub session_id: SessionId,
+    /// The revision this was computed from (OWN-03).
+    pub expected: Revision,
+    /// The run.
+    pub run_id: RunId,
+    /// The turn, which becomes the id of the user row.
+    pub turn_id: TurnId,
+    /// The user's words.
+    pub text: Arc<str>,
+    /// `pending_started_at`.
+    pub at: Instant,
+    /// Agent in force.
+    pub agent: String,
+    /// Model in force.
+    pub model: Option<String>,
+    /// The idempotency key that names the effect; scope session.
+    pub key: Option<KeyUse>,
+}
+
+/// The one commit that ends a run: transcript and context, pending turn and active run cleared,
+/// settlement recorded, terminal rows of run journal and turn journal added.
+///
+/// The store reads the run's journal, folds its rows with `session::settle` and writes: the user row
+/// (unless it is there, by turn id), at most one answer row, and the marker row if one is named.
+#[derive(Clone, Debug)]
+pub struct Settlement {
+    /// The session.
+    pub session_id: SessionId,
+    /// The revision this was computed from (OWN-03).
+    pub expected: Revision,
+    /// The run.
+    pub run_id: RunId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// How the run ended.
+    pub outcome: Outcome,
+    /// Why, beside the outcome.
+    pub reason: Option<Reason>,
+    /// The marker row to add.
+    pub marker: Option<Marker>,
+    /// Ids for the rows that may be made: answer, then marker.
+    pub row_ids: [MessageId; 2],
+    /// The error of a failed run; also recorded in the error store of the session's owner (ERR-26).
+    pub error: Option<StoredError>,
+    /// What the run used.
+    pub usage: Usage,
+    /// When.
+    pub at: Instant,
+    /// Whether recovery settles: then a content-free provenance row is written too (INV-11, RST-06).
+    pub recovery: bool,
+}
+
+/// What a commit fixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// The revision after it.
+    pub revision: Revision,
+    /// Number of the terminal row, of a settlement or compensation.
+    pub terminal_seq: Option<Seq>,
+    /// When the session was active last, after it.
+    pub activity_at: Instant,
+}
+
+/// Whose keys a key belongs to (REQ-11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyScope {
+    /// Keys of one session.
+    Session(SessionId),
+    /// Keys of a principal, where no session exists yet.
+    Principal(PrincipalId),
+}
+
+/// An idempotency key to remember with an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyUse {
+    /// The key, 1 to 128 characters.
+    pub key: String,
+    /// Fingerprint of the action's fields.
+    pub fingerprint: u64,
+}
+
+/// A remembered key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyRecord {
+    /// Fingerprint of the fields it was used with.
+    pub fingerprint: u64,
+    /// What it did.
+    pub effect: KeyEffect,
+    /// The session's revision after the effect.
+    pub revision: Revision,
+}
+
+/// The effect a key names, enough to answer again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyEffect {
+    /// A turn was accepted.
+    Turn {
+        /// The turn.
+        turn_id: TurnId,
+        /// The run.
+        run_id: RunId,
+        /// When.
+        pending_started_at: Instant,
+        /// Agent in force.
+        agent: String,
+        /// Model in force.
+        model: Option<String>,
+    },
+    /// A session was created.
+    Session {
+        /// The session.
+        session_id: SessionId,
+        /// Its agent.
+        agent: String,
+        /// Its model.
+        model: Option<String>,
+    },
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug)]
+pub struct ListSessions {
+    /// Who asks.
+    pub principal: PrincipalId,
+    /// Titles contain this after case folding (LIST-3).
+    pub query: Option<String>,
+    /// Archived ones instead of the others.
+    pub archived: bool,
+    /// Only those after this place of the order.
+    pub after: Option<(Instant, SessionId)>,
+    /// At most this many, 1 to 101.
+    pub limit: usize,
+}
+
+/// The newest ids of a session's chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainTail {
+    /// The revision they were read at.
+    pub revision: Revision,
+    /// The ids, oldest first.
+    pub ids: Vec<MessageId>,
+    /// Length of the whole chain.
+    pub length: u64,
+}
+
+/// Rows by their position in the chain, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadRows {
+    /// The session.
+    pub session_id: SessionId,
+    /// Rows before this position; `None` reads the newest.
+    pub before: Option<u64>,
+    /// At most this many rows.
+    pub rows_max: usize,
+    /// Stop before the row that would carry the bodies and items above this; the first row is always read.
+    pub bytes_max: usize,
+}
+
+/// Rows of one snapshot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowPage {
+    /// The head of the session in the same snapshot, its pending turn included.
+    pub head: SessionHead,
+    /// The rows, oldest first.
+    pub rows: Vec<StoredRow>,
+    /// Position of the first row read.
+    pub start: u64,
+    /// Length of the whole chain.
+    pub total: u64,
+}
+
+/// A page of a run's journal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JournalPage {
+    /// The rows, in order.
+    pub rows: Vec<JournalRow>,
+    /// Whether rows remain after the last one.
+    pub more: bool,
+}
+
+/// What is known of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFacts {
+    /// Its session.
+    pub session_id: SessionId,
+    /// How it ended, if it has.
+    pub outcome: Option<Outcome>,
+    /// Why, beside the outcome.
+    pub reason: Option<Reason>,
+    /// Number of its last row.
+    pub last_seq: Seq,
+}
+
+/// A run that no settlement is recorded for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UnsettledRun {
+    /// Its session, pending turn included.
+    pub head: SessionHead,
+    /// The run.
+    pub run_id: RunId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// Number of the last row of its journal.
+    pub last_seq: Seq,
+    /// The semantic terminal in its journal, if any.
+    pub terminal: Option<Outcome>,
+}
+
+/// An error record (ErrorData as JSON text, and what the store orders and selects by).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredError {
+    /// `err_` and 32 hex digits.
+    pub error_id: String,
+    /// Milliseconds since 1970 UTC.
+    pub occurred_at_ms: u64,
+    /// The session it belongs to.
+    pub session_id: Option<SessionId>,
+    /// The request it answers.
+    pub request_id: Option<String>,
+    /// The ErrorData as JSON text.
+    pub data: String,
+    /// When it was closed; `None` while open.
+    pub closed_at: Option<Instant>,
+}
+
+/// Which errors to list.
+#[derive(Clone, Debug)]
+pub struct ListErrors {
+    /// Whose.
+    pub principal: PrincipalId,
+    /// Only those of this session.
+    pub session_id: Option<SessionId>,
+    /// Only those after this place of the order.
+    pub after: Option<(u64, String)>,
+    /// At most this many, 1 to 101.
+    pub limit: usize,
+    /// For expiry (ERR-3).
+    pub now: Instant,
+}
+
+/// A login made by `/v1/login`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Login {
+    /// SHA-256 of the cookie's value.
+    pub token_hash: [u8; 32],
+    /// Whose.
+    pub principal: PrincipalId,
+    /// When it ends.
+    pub expires_at: Instant,
+}
