@@ -11,3 +11,4 @@ pub mod laws;
 pub mod machine;
 pub mod record;
 pub mod session;
+pub mod wire;
