@@ -12,6 +12,7 @@ mod state;
 mod status;
 mod stream;
 
+pub(crate) use error_data::UncheckedErrorData;
 pub use error_data::{ErrorData, Scope, Severity};
 pub use graph::GraphNode;
 pub use job::Job;
