@@ -16,6 +16,15 @@ use runwarden_protocol::session::record::{Marker, SessionHead, StoredRow, Usage}
 
 use super::agent::ContextMessage;
 
+/// Most rows of one transaction of appends (COMMIT_GROUP, JRN-20).
+pub const BATCH_ROWS_MAX: usize = 64;
+
+/// Most rows of one page of a journal (PAGE_ROWS, JRN-15).
+pub const PAGE_ROWS_MAX: usize = 4_096;
+
+/// Most bytes of bodies of one page of a journal; a first row is always returned (PAGE_BYTES, JRN-15).
+pub const PAGE_BYTES_MAX: usize = 4 * 1_024 * 1_024;
+
 /// A durable store.
 pub trait Store: Clone + Send + Sync + 'static {
     /// The random name of this store's history (JRN-22).
@@ -77,11 +86,13 @@ pub trait Store: Clone + Send + Sync + 'static {
         run_id: RunId,
     ) -> impl Future<Output = Result<Option<RunFacts>, StoreFailure>> + Send;
 
-    /// What a used idempotency key did (ADM-13, REQ-11).
+    /// What a used idempotency key did; one used 24 h before `now` or earlier is forgotten
+    /// (ADM-13, REQ-11).
     fn key(
         &self,
         scope: KeyScope,
         key: String,
+        now: Instant,
     ) -> impl Future<Output = Result<Option<KeyRecord>, StoreFailure>> + Send;
 
     /// Every session with an unsettled run (RST-01).
@@ -99,6 +110,13 @@ pub trait Store: Clone + Send + Sync + 'static {
         &self,
         list: ListErrors,
     ) -> impl Future<Output = Result<Vec<StoredError>, StoreFailure>> + Send;
+
+    /// How many open errors the principal has, of one session or of all.
+    fn count_errors(
+        &self,
+        principal: PrincipalId,
+        session_id: Option<SessionId>,
+    ) -> impl Future<Output = Result<u64, StoreFailure>> + Send;
 
     /// Closes an open error of the principal (ERR-14). `None` for an unknown or foreign id (ERR-17);
     /// a repetition returns the record again.
@@ -129,7 +147,8 @@ pub trait Store: Clone + Send + Sync + 'static {
 /// Why the store did not do it. Nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreFailure {
-    /// The session is at another revision than the commit was computed from (OWN-03).
+    /// The session is at another revision than the commit was computed from (OWN-03), or the
+    /// idempotency key of the commit is in use: read both again.
     #[error("the session is at revision {}", current.get())]
     Conflict {
         /// The revision found.
@@ -144,12 +163,20 @@ pub enum StoreFailure {
         /// The terminal that stands.
         outcome: Outcome,
     },
+    /// The run's journal cannot be trusted; every other run stays readable (JRN-11).
+    #[error("the journal of {run_id} is quarantined: {reason}")]
+    Quarantined {
+        /// The run.
+        run_id: RunId,
+        /// What is wrong with which row.
+        reason: String,
+    },
     /// The store could not be read or written. The text is for the diagnostic log only.
     #[error("the store failed: {0}")]
     Unavailable(String),
 }
 
-/// Rows for one run's journal, unnumbered and in order.
+/// Rows for one run's journal, unnumbered and in order; at most [`BATCH_ROWS_MAX`].
 #[derive(Clone, Debug)]
 pub struct Append {
     /// The run.
@@ -180,7 +207,8 @@ pub struct Persisted {
     pub count: u32,
 }
 
-/// One atomic change of a session. Each raises the revision by exactly 1 (SES-2).
+/// One atomic change of a session. Each raises the revision by exactly 1 (SES-2), but for
+/// `StartWorker` and a settlement `superseded`, which leave the session record as it is.
 #[derive(Clone, Debug)]
 pub enum Commit {
     /// A new session, at revision 1.
@@ -427,6 +455,12 @@ pub struct RunFacts {
     pub reason: Option<Reason>,
     /// Number of its last row.
     pub last_seq: Seq,
+    /// The turn it executes.
+    pub turn_id: TurnId,
+    /// What it used, once settled.
+    pub usage: Usage,
+    /// The ErrorData of a failed run as JSON text, while its settlement is kept (OWN-15).
+    pub error: Option<String>,
 }
 
 /// A run that no settlement is recorded for.
