@@ -11,5 +11,6 @@ pub mod journal;
 pub mod laws;
 pub mod machine;
 pub mod record;
+pub mod run;
 pub mod session;
 pub mod wire;

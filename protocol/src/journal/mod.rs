@@ -1,3 +1,5 @@
 //! Journals: the append-only rows of a run, and the turns a session accepted.
 
 pub mod row;
+pub mod run_journal;
+pub mod turn_journal;
