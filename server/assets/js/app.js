@@ -1,0 +1,466 @@
+/**
+ * The page's controller: routes frames to the stores, restores after a connection (RCN-5) and
+ * offers the actions of the surfaces. It draws nothing.
+ */
+
+import { Connection, randomId } from "./connection.js";
+import { textOfRefusal } from "./codes.js";
+import { Drafts } from "./drafts.js";
+import { ErrorStore } from "./errors.js";
+import { pageBuild, placeSession, placedSession, socketUrl, urlOf } from "./place.js";
+import { Projection } from "./projection.js";
+import { SessionList } from "./sessions.js";
+
+const PROTOCOL = 1;
+const LIST_PAGE = 100;
+
+export class App {
+  #changed;
+  #restoring = 0;
+
+  /** `changed` asks for a redraw; `toast(record)` and `say(text)` announce. */
+  constructor({ changed, toast, say }) {
+    this.#changed = changed;
+    this.toast = toast;
+    this.say = say;
+    this.sessions = new SessionList();
+    this.errors = new ErrorStore();
+    this.drafts = new Drafts();
+    this.projection = null;
+    this.limits = {};
+    this.serverState = "open";
+    this.reloadRequired = false;
+    this.fatal = null;
+    this.creating = false;
+    this.background = 0;
+    /** Notices at controls: `composer`, `stop`, `session`, `signin`, and one per question and error. */
+    this.notices = new Map();
+    this.pending = new Set();
+    this.connection = new Connection(socketUrl(), {
+      opened: () => this.#opened(),
+      frame: (frame, owned) => this.#frame(frame, owned),
+      closed: () => this.projection?.disconnected(),
+      drained: () => this.#changed(),
+      changed: () => this.#changed(),
+      connectionLost: () => this.#connectionLost(),
+      signedOut: () => this.#changed(),
+    });
+  }
+
+  /** Signs in with the token of the address, if there is one, and connects. */
+  async begin(token) {
+    if (token !== null) await this.#login(token);
+    this.connection.start();
+  }
+
+  /** Signs in with a token typed by the person. */
+  async signIn(token) {
+    this.pending.add("signin");
+    this.#notice("signin", null);
+    const accepted = await this.#login(token);
+    this.pending.delete("signin");
+    if (accepted) this.connection.start();
+    this.#changed();
+  }
+
+  async signOut() {
+    try {
+      await fetch(urlOf("v1/logout"), { method: "POST" });
+    } catch {
+      // The connection state tells that the server cannot be reached.
+    }
+    this.connection.signOut();
+  }
+
+  /** Opens a session of the list; `null` shows the start of a new one. */
+  choose(sessionId, push = true) {
+    if (this.projection?.sessionId === sessionId) return;
+    if (this.projection !== null) this.connection.request("close_session", { session_id: this.projection.sessionId }, () => {});
+    this.projection = sessionId === null ? null : new Projection(sessionId);
+    for (const control of ["composer", "stop", "session"]) this.notices.delete(control);
+    this.background = 0;
+    placeSession(sessionId, push);
+    if (this.projection !== null) {
+      const item = this.sessions.get(sessionId);
+      if (item !== null) this.projection.updateItem(item);
+      if (this.#live()) this.#open(this.projection);
+    }
+    this.#changed();
+  }
+
+  /** Sends the text of the composer, creating a session for it where none is chosen. */
+  send(text) {
+    const bytes = new TextEncoder().encode(text).length;
+    const max = this.limits.message_bytes_max;
+    if (max !== undefined && bytes > max) {
+      this.#notice("composer", `This message has ${bytes.toLocaleString("en")} bytes; at most ${max.toLocaleString("en")} can be sent.`);
+      return false;
+    }
+    if (this.projection === null) return this.#createAndSend(text);
+    if (!this.projection.maySend) return false;
+    this.#submit(this.projection, text);
+    return true;
+  }
+
+  /** Stops the run of the session the person chose (STOP-19). */
+  stop() {
+    const { projection } = this;
+    if (!projection?.mayStop || this.pending.has("stop")) return;
+    this.pending.add("stop");
+    this.#notice("stop", null);
+    const fields = { session_id: projection.sessionId, run_id: projection.run.run_id };
+    this.connection.request("stop_run", fields, (result) => {
+      this.pending.delete("stop");
+      if (projection === this.projection) this.#stopAnswered(projection, fields.run_id, result);
+      this.#changed();
+    }, () => this.pending.delete("stop"));
+    this.#changed();
+  }
+
+  answer(question, answer) {
+    const key = `question:${question.question_id}`;
+    if (this.pending.has(key)) return;
+    this.pending.add(key);
+    this.#notice(key, null);
+    const fields = {
+      session_id: this.projection.sessionId, question_id: question.question_id,
+      question_version: question.question_version, answer, idempotency_key: randomId(),
+    };
+    const { projection } = this;
+    this.connection.request("answer_question", fields, (result) => {
+      this.pending.delete(key);
+      if (result.outcome === "done") projection.frame("question_resolved", result.data);
+      else this.#notice(key, textOfOutcome(result));
+      if (result.data?.code === "gone") projection.frame("question_resolved", { question_id: question.question_id, outcome: "expired" });
+      this.#changed();
+    }, () => this.pending.delete(key));
+    this.#changed();
+  }
+
+  acknowledge(record) {
+    const key = `error:${record.error_id}`;
+    if (record.code === "connection_lost") this.errors.close([record.error_id]);
+    else if (!this.pending.has(key)) {
+      this.pending.add(key);
+      this.connection.request("acknowledge_user_error", { error_id: record.error_id }, (result) => {
+        this.pending.delete(key);
+        if (result.outcome === "done") this.errors.close([record.error_id]);
+        else this.#notice(key, textOfOutcome(result));
+        this.#changed();
+      }, () => this.pending.delete(key));
+    }
+    this.#changed();
+  }
+
+  loadEarlier() {
+    if (this.projection !== null) this.#perform(this.projection, this.projection.history.loadEarlier());
+    this.#changed();
+  }
+
+  jumpToLatest() {
+    if (this.projection?.history.detached) this.#perform(this.projection, this.projection.history.reset());
+    this.#changed();
+  }
+
+  loadMoreSessions() {
+    this.#listSessions(this.sessions.cursor, () => {});
+  }
+
+  /** Whether the composer may send now: a startable session, or the start of a new one. */
+  get maySend() {
+    if (!this.#live() || this.creating) return false;
+    return this.projection === null || this.projection.maySend;
+  }
+
+  notice(control) {
+    return this.notices.get(control) ?? null;
+  }
+
+  dismiss(control) {
+    if (this.notices.delete(control)) this.#changed();
+  }
+
+  /** The session on screen was seen: the mark in the title goes (UIX-19). */
+  seen() {
+    this.background = 0;
+    this.#changed();
+  }
+
+  #live() {
+    return ["restoring", "connected"].includes(this.connection.reconnect.state);
+  }
+
+  async #login(token) {
+    try {
+      const answer = await fetch(urlOf("v1/login"), {
+        method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ token }),
+      });
+      if (answer.ok) return true;
+      this.#notice("signin", answer.status === 429
+        ? "Too many attempts from this address. Wait a minute, then try again."
+        : "The server does not accept this token. Use the one it printed at start.");
+    } catch {
+      this.#notice("signin", "The server cannot be reached.");
+    }
+    return false;
+  }
+
+  #opened() {
+    const fields = { protocol_min: PROTOCOL, protocol_max: PROTOCOL, features: [], client_build: pageBuild() };
+    this.connection.request("hello", fields, ({ outcome, data }) => {
+      if (outcome !== "done") return;
+      this.limits = data.limits;
+      this.serverState = "open";
+    });
+    this.#restore();
+  }
+
+  /** Errors, list and session in this order; each step counts, also one that failed (RCN-5). */
+  #restore() {
+    this.#restoring = 3;
+    const step = () => {
+      this.#restoring -= 1;
+      if (this.#restoring === 0) this.connection.restored();
+    };
+    if (this.connection.reconnect.sessionsFirst) {
+      this.errors.degraded = true;
+      step();
+    } else {
+      this.#listErrors(step);
+    }
+    if (this.projection === null && placedSession() !== null) this.projection = new Projection(placedSession());
+    const chosen = this.projection;
+    this.#listSessions(null, () => {
+      if (chosen === null && this.projection === null) this.#chooseFirst();
+      step();
+    });
+    if (chosen === null) step();
+    else this.#open(chosen, step);
+  }
+
+  #chooseFirst() {
+    const [first] = this.sessions.items;
+    if (first) this.choose(first.session_id, false);
+  }
+
+  #open(projection, done = () => {}) {
+    const fields = { session_id: projection.sessionId, generation: projection.nextGeneration() };
+    this.connection.request("open_session", fields, ({ outcome, data }) => {
+      if (projection === this.projection && outcome === "done" && data.generation === projection.generation) {
+        placeSession(projection.sessionId, false);
+        this.#perform(projection, projection.open(data));
+        this.#checkErrors(data.open_error_ids);
+      } else if (projection === this.projection && outcome !== "done") {
+        this.#notOpened(projection, { outcome, data });
+      }
+      done();
+      this.#changed();
+    });
+  }
+
+  #notOpened(projection, result) {
+    if (result.data?.code === "session_unknown") {
+      this.sessions.remove(projection.sessionId);
+      this.projection = null;
+      placeSession(null, false);
+      this.#notice("session", "The session in the address no longer exists.");
+    } else if (result.outcome !== "ended") {
+      this.#notice("session", textOfOutcome(result));
+    }
+  }
+
+  #listErrors(done) {
+    this.connection.request("list_user_errors", {}, ({ outcome, data }) => {
+      if (outcome === "done") this.errors.replace(data.errors);
+      else this.errors.degraded = true;
+      done();
+      this.#changed();
+    });
+  }
+
+  /** A session names open records this page has not seen. */
+  #checkErrors(ids) {
+    if (ids.some((id) => !this.errors.has(id))) this.#listErrors(() => {});
+  }
+
+  #listSessions(cursor, done) {
+    const fields = { query: null, archived: null, cursor, limit: LIST_PAGE };
+    this.connection.request("list_sessions", fields, ({ outcome, data }) => {
+      if (outcome === "done") {
+        this.sessions.page(data, cursor === null);
+        for (const item of data.sessions) this.#updateOpen(item);
+      } else {
+        this.sessions.degraded = true;
+      }
+      done();
+      this.#changed();
+    });
+  }
+
+  #updateOpen(item) {
+    const { projection } = this;
+    if (projection?.sessionId === item.session_id) this.#perform(projection, projection.updateItem(item));
+  }
+
+  #createAndSend(text) {
+    if (this.creating) return false;
+    this.creating = true;
+    this.#notice("composer", null);
+    const fields = { title: null, agent: null, model: null, idempotency_key: randomId() };
+    this.connection.request("create_session", fields, (result) => {
+      this.creating = false;
+      if (result.outcome === "done") {
+        if (this.projection === null) this.choose(result.data.session_id);
+        if (this.projection?.sessionId === result.data.session_id) this.#submit(this.projection, text);
+      } else {
+        this.#giveBack(null, text, textOfOutcome(result));
+      }
+      this.#changed();
+    });
+    this.#changed();
+    return true;
+  }
+
+  #submit(projection, text) {
+    const localId = randomId();
+    this.#notice("composer", null);
+    this.#notice("stop", null);
+    this.#perform(projection, projection.submit({ localId, text, createdAt: Date.now() }));
+    const fields = { session_id: projection.sessionId, text, attachments: null, when_busy: null, idempotency_key: localId };
+    this.connection.request("send_message", fields, (result) => {
+      if (result.outcome === "done") {
+        this.#perform(projection, projection.acknowledged(localId, result.data));
+      } else {
+        projection.refused(localId);
+        this.#giveBack(projection.sessionId, text, textOfOutcome(result));
+      }
+      this.#changed();
+    }, () => projection.submitUnknown(localId));
+    this.#changed();
+  }
+
+  /** A refusal is shown at the composer and gives the text back as draft (UIX-18). */
+  #giveBack(sessionId, text, reason) {
+    this.drafts.giveBack(sessionId, text);
+    if ((this.projection?.sessionId ?? null) === sessionId) this.#notice("composer", reason);
+  }
+
+  #stopAnswered(projection, runId, result) {
+    if (result.outcome === "done") return;
+    const running = projection.mayStop && projection.run.run_id === runId;
+    if (running) this.#notice("stop", `Not stopped: ${textOfOutcome(result)}`);
+  }
+
+  #frame({ type, data }, owned) {
+    if (type === "operation_error" || type === "action_error") this.#errorFrame(data, owned);
+    else if (type === "session_item") this.#sessionItem(data);
+    else if (type === "session_deleted" && !owned) this.#removed(data.session_id);
+    else if (type === "operation_recovered") this.errors.close(data.error_ids);
+    else if (type === "reload_required") this.reloadRequired = true;
+    else if (type === "status") this.serverState = data.state;
+    else if (type === "recovery_required" && !owned) this.#reopen();
+    else if (data.session_id && data.session_id === this.projection?.sessionId && !owned) this.#push(type, data);
+  }
+
+  #push(type, data) {
+    if (type === "stream_terminal" && data.error) this.errors.add(performance.now(), data.error, { onScreen: true });
+    if (type === "question_asked") this.say(`The agent asks: ${data.question.prompt}`);
+    this.#perform(this.projection, this.projection.frame(type, data));
+  }
+
+  #reopen() {
+    if (this.projection !== null) this.#open(this.projection);
+    this.#listErrors(() => {});
+  }
+
+  #errorFrame(record, owned) {
+    if (!["error", "fatal"].includes(record.severity)) return;
+    if (this.errors.add(performance.now(), record, { owned })) this.toast(record);
+    if (record.severity !== "fatal") return;
+    this.fatal = record;
+    this.connection.stop();
+  }
+
+  #sessionItem(data) {
+    if (data.removed) {
+      this.#removed(data.session_id);
+      return;
+    }
+    const old = this.sessions.put(data.item);
+    const shown = this.projection?.sessionId === data.session_id && !document.hidden;
+    if (old?.run && !data.item.run && !shown) this.background += 1;
+    this.#updateOpen(data.item);
+  }
+
+  #removed(sessionId) {
+    this.sessions.remove(sessionId);
+    if (this.projection?.sessionId !== sessionId) return;
+    this.projection = null;
+    placeSession(null, false);
+    this.#notice("session", "This session was deleted.");
+  }
+
+  /** Carries out what a projection asked for. */
+  #perform(projection, effects) {
+    for (const effect of effects) {
+      if (effect.kind === "load_latest") this.#loadHistory(projection, { latest: true });
+      else if (effect.kind === "load_before") this.#loadHistory(projection, { before: effect.before, snapshot: effect.snapshot });
+      else if (effect.kind === "get_stream") this.#getStream(projection, effect);
+      else if (effect.kind === "reopen") this.#open(projection);
+      else if (effect.kind === "ended") this.#runEnded(effect);
+    }
+  }
+
+  #runEnded({ status }) {
+    this.pending.delete("stop");
+    this.notices.delete("stop");
+    this.say(ENDINGS[status] ?? "The run ended.");
+  }
+
+  #loadHistory(projection, selector) {
+    const { generation } = projection;
+    const fields = { session_id: projection.sessionId, generation, ...selector };
+    this.connection.request("load_history", fields, ({ outcome, data }) => {
+      if (projection !== this.projection || generation !== projection.generation) return;
+      if (outcome === "done") this.#perform(projection, projection.page(data));
+      else if (outcome !== "ended" || this.#live()) this.#perform(projection, projection.pageFailed(data?.code ?? null));
+    });
+  }
+
+  #getStream(projection, { entityId, knownSeq }) {
+    const { generation } = projection;
+    const fields = { session_id: projection.sessionId, entity_id: entityId, generation, known_seq: knownSeq };
+    this.connection.request("get_stream", fields, ({ outcome, data }) => {
+      if (projection !== this.projection || generation !== projection.generation) return;
+      if (outcome === "done") this.#perform(projection, projection.streamState(data));
+      else projection.streamFailed(entityId);
+    });
+  }
+
+  #connectionLost() {
+    this.errors.add(performance.now(), {
+      error_id: `local_${randomId()}`, request_id: null, scope: "transport", code: "connection_lost", message: "",
+      action: null, session_id: null, operation_id: null, retryable: true, severity: "error",
+      correlation_id: "", occurred_at: new Date().toISOString(),
+    }, { owned: true });
+  }
+
+  #notice(control, text) {
+    if (text === null) this.notices.delete(control);
+    else this.notices.set(control, text);
+    this.#changed();
+  }
+}
+
+const ENDINGS = {
+  completed: "The agent finished.",
+  cancelled: "The run was stopped.",
+  failed: "The run failed.",
+  interrupted: "The run was interrupted.",
+};
+
+function textOfOutcome({ outcome, data }) {
+  if (outcome === "refused" || outcome === "failed") return textOfRefusal(data);
+  if (outcome === "unknown") return "The server gave no answer, so the outcome is not known.";
+  return "The server did not answer. Check the connection and try again.";
+}

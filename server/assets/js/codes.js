@@ -1,0 +1,57 @@
+/** Registered text of each code a person can meet, and what they can do (UIX-6). */
+
+const TEXTS = {
+  unknown_action: "The server does not know this action.",
+  handler_error: "The server could not carry out this action.",
+  storage_failed: "The server could not read or write its storage.",
+  turn_failed: "The agent could not finish this turn.",
+  process_restarted: "The server restarted while this was running.",
+  invalid_request: "The server did not accept this input.",
+  not_permitted: "Your role does not allow this.",
+  session_unknown: "This session no longer exists.",
+  session_read_only: "You can read this session but not change it.",
+  cursor_unavailable: "This part of the history is no longer available.",
+  upgrade_required: "The answer is too large for this page.",
+  response_too_large: "The answer is too large to be shown.",
+  server_stopping: "The server is stopping. Try again shortly.",
+  idempotency_conflict: "This was already sent with other content.",
+  session_busy: "The agent is still working in this session. Stop it or wait for it to end.",
+  session_rotated: "This conversation continues in another session.",
+  runtime_stale: "The agent changed since it was loaded. Send again.",
+  compression_recovery_required: "This session is being recovered. Try again shortly.",
+  liveness_unreadable: "The server cannot tell whether a run is still active. Try again shortly.",
+  queue_full: "Too many messages are waiting.",
+  gone: "This question is no longer open.",
+  backend_unavailable: "The chosen agent is not available on this server.",
+  remote_refused: "The agent's backend refused to stop. The run goes on.",
+  launch_failed: "The run could not be started. Nothing was lost; send again.",
+  server_busy: "Too many runs are active. Try again shortly.",
+  storage_low: "The server is short of disk space and starts no new run.",
+  rate_limited: "Too many requests. Wait a moment.",
+  limit_reached: "Too many sessions are open here.",
+  connection_lost: "The connection to the server was lost.",
+};
+
+/** Codes whose wire message says more than the code: it is registered text too. */
+const DETAILED = ["turn_failed", "handler_error", "storage_failed"];
+
+const GENERIC = "Something went wrong on the server.";
+
+/** Text for a code; an unknown code gets a generic one, never the wire message. */
+export function textOfCode(code) {
+  return TEXTS[code] ?? GENERIC;
+}
+
+/** A second line for a record whose registered message is more precise than its code. */
+export function detailOf(record) {
+  const text = textOfCode(record.code);
+  return DETAILED.includes(record.code) && record.message !== text ? record.message : null;
+}
+
+/** Text of a refusal frame, with the limit or the wait it names. */
+export function textOfRefusal(data) {
+  let text = textOfCode(data?.code);
+  if (data?.limit) text += ` Limit: ${data.limit.max.toLocaleString("en")} (${data.limit.name}).`;
+  if (data?.retry_after_ms) text += ` Wait ${Math.ceil(data.retry_after_ms / 1000)} s.`;
+  return text;
+}

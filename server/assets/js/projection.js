@@ -1,0 +1,285 @@
+/**
+ * What one client knows of one open session (state table 5.5 without deltas). Pure: replies and
+ * pushes in, effects out, the view is read from the fields.
+ *
+ * Effects: load_latest, load_before, `{kind: "get_stream", entityId, knownSeq}`,
+ * `{kind: "reopen"}` and `{kind: "ended", entityId, status}`.
+ */
+
+import { History } from "./history.js";
+import { Scene } from "./scene.js";
+
+/** Session status values in which the server admits a message (`may_start`). */
+const STARTABLE = ["idle", "errored"];
+/** Latched terminals remembered after their scene is gone. */
+const LATCHED_MAX = 256;
+
+export class Projection {
+  #latched = new Map();
+
+  constructor(sessionId) {
+    this.sessionId = sessionId;
+    this.generation = 0;
+    this.opened = false;
+    this.manifest = null;
+    this.item = null;
+    this.run = null;
+    this.history = new History();
+    this.scenes = new Map();
+    this.questions = new Map();
+    this.optimistic = [];
+    this.submitting = false;
+    this.streamAsked = new Set();
+  }
+
+  /** Raises the open generation for an `open_session` (SES-28). */
+  nextGeneration() {
+    this.generation += 1;
+    this.opened = false;
+    this.streamAsked.clear();
+    this.history.disconnected();
+    return this.generation;
+  }
+
+  /** Takes a manifest of the current generation. */
+  open(manifest) {
+    this.opened = true;
+    this.manifest = manifest;
+    this.history.revision = Math.min(this.history.revision, manifest.session_revision);
+    this.#mergeQuestions(manifest.open_questions);
+    const running = Object.keys(manifest.running);
+    for (const scene of this.scenes.values()) {
+      scene.awaiting = false;
+      if (!running.includes(scene.entityId) && scene.terminal === null) this.#lost(scene, manifest);
+    }
+    if (this.run !== null && !running.includes(this.run.run_id) && this.item?.run?.run_id !== this.run.run_id) this.run = null;
+    if (this.run === null && running.length > 0) this.#setRun(running[0], "running", null);
+    const wanted = new Set(running);
+    if (this.run !== null) wanted.add(this.run.run_id);
+    const streams = [...wanted].flatMap((entityId) => this.#fetch(entityId));
+    return [...this.history.invalidate(), ...streams];
+  }
+
+  /** Takes a list entry or push of this session; older ones are ignored. */
+  updateItem(item) {
+    if (this.item !== null && item.session_revision < this.item.session_revision) return [];
+    this.item = item;
+    if (item.run === null) this.run = null;
+    else this.#setRun(item.run.run_id, item.run.phase, this.run?.since ?? null);
+    if (!this.opened || item.session_revision <= this.history.revision) return [];
+    return this.history.invalidate();
+  }
+
+  /** Takes a push that names this session. */
+  frame(type, data) {
+    if (!this.opened) return [];
+    switch (type) {
+      case "stream_text":
+      case "stream_update":
+      case "stream_note":
+      case "steer_settled":
+        return this.#numbered(type, data);
+      case "stream_terminal":
+        return this.#terminal(data.entity_id, data);
+      case "run_status":
+        this.#setRun(data.run_id, data.phase, data.since);
+        return this.#meet(data.run_id);
+      case "question_asked":
+        this.#ask(data.question);
+        return this.#meet(data.question.run_id);
+      case "question_resolved":
+        this.#resolve(data.question_id, data.outcome);
+        return [];
+      case "sync_required":
+        return data.entity_id === null ? [{ kind: "reopen" }] : this.#fetch(data.entity_id);
+      default:
+        return [];
+    }
+  }
+
+  /** Takes a `history_page`; settled scenes whose record it holds leave in the same update. */
+  page(data) {
+    const { reads } = this.history;
+    const effects = this.history.page(data);
+    for (const [entityId, scene] of this.scenes) {
+      if (scene.bornAtRead < reads) scene.anchored = true;
+      if (scene.terminal !== null && this.history.revision >= scene.terminal.session_revision) this.#drop(entityId);
+    }
+    const ids = new Set(data.rows.map((row) => row.message_id));
+    this.optimistic = this.optimistic.filter((entry) => !this.#durable(entry, ids, data));
+    return effects;
+  }
+
+  pageFailed(code) {
+    return this.history.failed(code);
+  }
+
+  /** Takes a `stream_state`. */
+  streamState(state) {
+    this.streamAsked.delete(state.entity_id);
+    if (this.#latched.has(state.entity_id)) return [];
+    const scene = this.#scene(state.entity_id);
+    scene.applyState(state);
+    if (state.status !== "running") {
+      return this.#terminal(state.entity_id, { status: state.status, session_revision: state.session_revision, error: null, reason: null });
+    }
+    if (state.phase) this.#setRun(state.entity_id, state.phase, this.run?.since ?? null);
+    return [];
+  }
+
+  streamFailed(entityId) {
+    this.streamAsked.delete(entityId);
+    const scene = this.scenes.get(entityId);
+    if (scene) scene.awaiting = false;
+  }
+
+  /** A message of this window that the server has not confirmed yet. */
+  submit(entry) {
+    const known = new Set(this.history.rows.map((row) => row.message_id));
+    this.optimistic.push({ ...entry, state: "sending", messageId: null, revision: null, known });
+    this.submitting = true;
+    return this.history.detached ? this.history.reset() : [];
+  }
+
+  /** The answer to a submit is overdue: its control is free again, its text stays on screen. */
+  submitUnknown(localId) {
+    this.submitting = false;
+    const entry = this.optimistic.find((each) => each.localId === localId);
+    if (entry) entry.state = "unknown";
+  }
+
+  acknowledged(localId, ack) {
+    this.submitting = false;
+    const entry = this.optimistic.find((each) => each.localId === localId);
+    if (entry) Object.assign(entry, { state: "acknowledged", messageId: ack.message_id, revision: ack.session_revision });
+    if (ack.run_id !== null && !this.#latched.has(ack.run_id)) {
+      this.#setRun(ack.run_id, this.run?.run_id === ack.run_id ? this.run.phase : "starting", ack.pending_started_at);
+      this.#scene(ack.run_id).anchored = true;
+    }
+    const rows = this.history.rows;
+    if (rows.some((row) => row.message_id === ack.message_id)) this.#forget(localId);
+    return [];
+  }
+
+  /** The submit had no effect; its text goes back to the composer (UIX-18). */
+  refused(localId) {
+    this.submitting = false;
+    this.#forget(localId);
+  }
+
+  disconnected() {
+    this.opened = false;
+    this.history.disconnected();
+    this.streamAsked.clear();
+    for (const scene of this.scenes.values()) scene.awaiting = false;
+  }
+
+  /** Whether Stop is offered: the server names a run without a terminal (WEB-18, `may_stop`). */
+  get mayStop() {
+    return this.run !== null && !this.#latched.has(this.run.run_id);
+  }
+
+  /** Whether Send is offered, by the status the server gave (WEB-18). */
+  get maySend() {
+    const status = this.item?.status ?? this.manifest?.status ?? null;
+    return status !== null && STARTABLE.includes(status) && !this.mayStop && !this.submitting;
+  }
+
+  #numbered(type, data) {
+    if (this.#latched.has(data.entity_id)) return [];
+    const effects = this.#meet(data.entity_id);
+    if (this.#scene(data.entity_id).apply(type, data) === "gap") effects.push(...this.#fetch(data.entity_id));
+    return effects;
+  }
+
+  #terminal(entityId, terminal) {
+    if (this.#latched.has(entityId)) return [];
+    this.#latched.set(entityId, terminal.status);
+    if (this.#latched.size > LATCHED_MAX) this.#latched.delete(this.#latched.keys().next().value);
+    const scene = this.#scene(entityId);
+    scene.settle(terminal);
+    for (const question of this.questions.values()) {
+      if (question.run_id === entityId && question.outcome === null) question.outcome = "interrupted";
+    }
+    const ended = { kind: "ended", entityId, status: terminal.status };
+    if (this.history.revision >= terminal.session_revision && !this.history.detached) this.#drop(entityId);
+    return [ended, ...this.history.invalidate()];
+  }
+
+  /** A reconnected session no longer runs an entity whose terminal was missed (ATT-22). */
+  #lost(scene, manifest) {
+    if (this.item?.run?.run_id === scene.entityId) return;
+    this.#latched.set(scene.entityId, null);
+    scene.settle({ status: null, session_revision: manifest.session_revision, error: null, reason: null });
+  }
+
+  #drop(entityId) {
+    this.scenes.delete(entityId);
+    for (const [id, question] of this.questions) if (question.run_id === entityId) this.questions.delete(id);
+  }
+
+  #scene(entityId) {
+    let scene = this.scenes.get(entityId);
+    if (!scene) {
+      scene = new Scene(this.sessionId, entityId);
+      scene.anchored = false;
+      scene.bornAtRead = this.history.reads;
+      this.scenes.set(entityId, scene);
+    }
+    return scene;
+  }
+
+  /** Asks for the state of an entity, once per frame that calls for it (RCN-11). */
+  #fetch(entityId) {
+    if (this.streamAsked.has(entityId) || this.#latched.has(entityId)) return [];
+    const scene = this.#scene(entityId);
+    scene.awaiting = true;
+    this.streamAsked.add(entityId);
+    return [{ kind: "get_stream", entityId, knownSeq: scene.seq > 0 ? scene.seq : null }];
+  }
+
+  #setRun(runId, phase, since) {
+    if (this.#latched.has(runId)) {
+      if (this.run?.run_id === runId) this.run = null;
+      return;
+    }
+    const same = this.run?.run_id === runId;
+    this.run = { run_id: runId, phase, since: since ?? (same ? this.run.since : null) };
+  }
+
+  /** A run seen for the first time: its prompt is read before its scene may show (CTX-05). */
+  #meet(entityId) {
+    if (entityId === null || this.#latched.has(entityId) || this.scenes.has(entityId)) return [];
+    this.#scene(entityId);
+    return this.history.invalidate();
+  }
+
+  #ask(question) {
+    if (this.questions.has(question.question_id)) return;
+    const scene = this.scenes.get(question.run_id);
+    this.questions.set(question.question_id, { ...question, outcome: null, order: (scene?.seq ?? 0) + 0.5 });
+  }
+
+  #resolve(questionId, outcome) {
+    const question = this.questions.get(questionId);
+    if (question) question.outcome = outcome;
+  }
+
+  #mergeQuestions(open) {
+    const ids = new Set(open.map((question) => question.question_id));
+    for (const [id, question] of this.questions) if (question.outcome === null && !ids.has(id)) this.questions.delete(id);
+    for (const question of open) {
+      if (this.questions.has(question.question_id)) continue;
+      this.questions.set(question.question_id, { ...question, outcome: null, order: Number.MAX_SAFE_INTEGER });
+    }
+  }
+
+  #durable(entry, ids, data) {
+    if (entry.messageId !== null) return ids.has(entry.messageId) || data.session_revision >= entry.revision;
+    return data.rows.some((row) => row.role === "user" && row.body === entry.text && !entry.known.has(row.message_id));
+  }
+
+  #forget(localId) {
+    this.optimistic = this.optimistic.filter((entry) => entry.localId !== localId);
+  }
+}

@@ -1,0 +1,47 @@
+/** The session list of a client, newest activity first (LIST-1, LIST-2, OBS-06). Pure. */
+
+export class SessionList {
+  #items = new Map();
+
+  constructor() {
+    this.loaded = false;
+    this.degraded = false;
+    this.cursor = null;
+  }
+
+  get items() {
+    return [...this.#items.values()].sort(newestFirst);
+  }
+
+  get(sessionId) {
+    return this.#items.get(sessionId) ?? null;
+  }
+
+  /** Takes a page of the list; the first page replaces what is known. */
+  page(data, first) {
+    if (first) {
+      const ids = new Set(data.sessions.map((item) => item.session_id));
+      for (const id of this.#items.keys()) if (!ids.has(id)) this.#items.delete(id);
+    }
+    for (const item of data.sessions) this.put(item);
+    this.loaded = true;
+    this.degraded = false;
+    this.cursor = data.next_cursor;
+  }
+
+  /** Takes one item; an older revision of a known one is ignored. Returns what was known before. */
+  put(item) {
+    const old = this.get(item.session_id);
+    if (old === null || item.session_revision >= old.session_revision) this.#items.set(item.session_id, item);
+    return old;
+  }
+
+  remove(sessionId) {
+    this.#items.delete(sessionId);
+  }
+}
+
+function newestFirst(a, b) {
+  if (a.activity_at !== b.activity_at) return b.activity_at - a.activity_at;
+  return a.session_id < b.session_id ? 1 : -1;
+}

@@ -1,0 +1,149 @@
+/** One view per kind of transcript entry. */
+
+import { detailOf, textOfCode } from "../codes.js";
+import { h, icon, Keyed, setText, show } from "./dom.js";
+import { count, duration, timeTexts } from "./format.js";
+import { itemView } from "./items.js";
+import { questionView } from "./question.js";
+
+const PHASES = { starting: "Starting…", running: "Working…", finalizing: "Finishing…", cancelling: "Stopping…" };
+const ROW_NOTES = { failed: "This answer is incomplete: the run failed." };
+const MARKERS = { cancelled: "Stopped", interrupted: "Interrupted", failed: "Failed", superseded: "Replaced" };
+
+/** Creates the view of a timeline entry. */
+export function entryView(app, entry) {
+  if (entry.kind === "user") return userView(entry);
+  if (entry.kind === "marker") return markerView();
+  if (entry.kind === "error") return errorView(app);
+  return answerView(app, entry);
+}
+
+function userView(first) {
+  const text = h("div", { class: "bubble" });
+  const note = h("p", { class: "bubble-note", role: "status" });
+  const node = h("li", { class: "entry user" }, h("h3", { class: "visually-hidden" }, "You"), text, note);
+  let state = first;
+  return {
+    node,
+    continues: (entry) => entry.kind === "user" && state.row === null && entry.text === state.text,
+    update(entry) {
+      state = entry;
+      setText(text, entry.text);
+      node.dataset.status = entry.status;
+      setText(note, entry.status === "unknown" ? "Not confirmed yet. Checking with the server…" : "");
+      show(note, entry.status === "unknown");
+    },
+  };
+}
+
+function markerView() {
+  const label = h("span", {});
+  const node = h("li", { class: "entry divider" }, label);
+  return {
+    node,
+    update(entry) {
+      node.dataset.marker = entry.marker ?? "note";
+      setText(label, MARKERS[entry.marker] ?? entry.text);
+    },
+  };
+}
+
+function answerView(app, first) {
+  const parts = h("div", { class: "parts" });
+  const items = new Keyed(parts, (entry) => (entry.question ? questionView(app, entry) : itemView(entry)));
+  const foot = h("footer", { class: "answer-foot" });
+  const status = phaseLine();
+  const node = h("li", { class: "entry answer" }, h("h3", { class: "visually-hidden" }, "Agent"), parts, status.node, foot);
+  let ids = new Set();
+  let live = first.kind === "live";
+  return {
+    node,
+    continues: (entry) => live && entry.kind === "answer" && entry.items.some((item) => ids.has(item.id)),
+    update(entry) {
+      live = entry.kind === "live";
+      ids = new Set(entry.items.map((item) => item.id));
+      node.dataset.live = String(live);
+      items.update(partsOf(entry));
+      status.update(entry);
+      footOf(foot, entry);
+    },
+  };
+}
+
+/** Items and questions of an answer in their order. */
+function partsOf(entry) {
+  const settled = entry.kind === "answer" || entry.terminal !== null;
+  const last = entry.items.at(-1);
+  const parts = entry.items.map((item) => {
+    const final = settled || (item !== last && item.kind !== "tool");
+    return { key: `item:${item.id}`, version: `${item.version}:${final}`, order: item.order, item, final };
+  });
+  for (const question of entry.questions ?? []) {
+    parts.push({ key: `question:${question.question_id}`, order: question.order, question });
+  }
+  return parts.sort((a, b) => a.order - b.order);
+}
+
+function phaseLine() {
+  const label = h("span", { class: "phase-label" });
+  const time = h("span", { class: "phase-time", "aria-hidden": "true" });
+  const node = h("p", { class: "phase" }, h("span", { class: "pulse", "aria-hidden": "true" }), label, time);
+  return {
+    node,
+    update(entry) {
+      const shown = entry.kind === "live" && entry.phase !== null;
+      show(node, shown);
+      if (!shown) return;
+      node.dataset.phase = entry.phase;
+      const asking = entry.phase === "running" && entry.questions.some((question) => question.outcome === null);
+      setText(label, asking ? "Waiting for your answer" : (PHASES[entry.phase] ?? "Working…"));
+      const elapsed = entry.since === null ? 0 : Date.now() - entry.since;
+      setText(time, elapsed >= 2_000 ? duration(elapsed) : "");
+    },
+  };
+}
+
+function footOf(foot, entry) {
+  const { row } = entry;
+  show(foot, entry.kind === "answer" && row !== null && row !== undefined);
+  if (foot.hidden) return;
+  const time = timeTexts(row.created_at);
+  const facts = [row.agent, row.model].filter(Boolean);
+  if (row.usage?.output) facts.push(`${count(row.usage.output)} tokens`);
+  const parts = [];
+  if (ROW_NOTES[entry.status]) parts.push(h("span", { class: "row-note" }, ROW_NOTES[entry.status]));
+  parts.push(h("time", { datetime: time.iso, title: time.full }, time.short));
+  for (const fact of facts) parts.push(h("span", {}, fact));
+  if (row.body === null && row.summary) parts.push(h("span", {}, "Too long to show here in full."));
+  foot.replaceChildren(...parts);
+}
+
+function errorView(app) {
+  const title = h("p", { class: "card-title" });
+  const detail = h("p", { class: "error-detail" });
+  const meta = h("p", { class: "error-meta" });
+  const notice = h("p", { class: "control-notice", role: "alert" });
+  const button = h("button", { type: "button", class: "quiet" }, "Dismiss");
+  const node = h("li", { class: "entry" }, h("section", { class: "card error", role: "group", "aria-label": "Error" },
+    icon("alert"), h("div", { class: "error-text" }, title, detail, meta, notice), button));
+  let record = null;
+  button.addEventListener("click", () => app.acknowledge(record));
+  return {
+    node,
+    update(entry) {
+      record = entry.record;
+      node.dataset.code = record.code;
+      setText(title, textOfCode(record.code));
+      setText(detail, detailOf(record) ?? "");
+      show(detail, detail.textContent !== "");
+      const time = timeTexts(Date.parse(record.occurred_at));
+      setText(meta, [time.short, record.retryable ? "you can try again" : null, record.correlation_id || null].filter(Boolean).join(" · "));
+      button.disabled = app.pending.has(`error:${record.error_id}`);
+      const text = app.notice(`error:${record.error_id}`);
+      setText(notice, text ?? "");
+      show(notice, text !== null);
+    },
+  };
+}
+
+export { errorView };
