@@ -1,1 +1,3 @@
 //! The Runwarden server.
+
+pub mod agents;

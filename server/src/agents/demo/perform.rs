@@ -1,0 +1,97 @@
+//! Carries out a script, one act after another.
+
+use runwarden_protocol::instant::Duration;
+use runwarden_protocol::journal::row::ItemKind;
+use runwarden_protocol::session::record::Usage;
+use runwarden_runtime::ports::agent::{FailureKind, QuestionDraft, QuestionReply, SinkClosed};
+use runwarden_runtime::ports::{AgentEvent, AgentFailure, EventSink, Returned, World};
+
+use super::script::{Act, Script};
+use super::text;
+
+/// Streams the events of one invocation.
+pub(super) struct Performer<W> {
+    world: W,
+    pace: Duration,
+    sink: EventSink,
+    words_out: u64,
+    reply: QuestionReply,
+}
+
+impl<W: World> Performer<W> {
+    pub(super) fn new(world: W, pace: Duration, sink: EventSink) -> Self {
+        Self { world, pace, sink, words_out: 0, reply: QuestionReply::Unanswered }
+    }
+
+    /// Runs to the script's end. May be dropped at any await.
+    pub(super) async fn perform(mut self, script: Script) -> Returned {
+        let words_in = script.words_in;
+        for act in script.acts {
+            let done = match act {
+                Act::Stream { item, kind, text } => self.stream(item, kind, &text).await,
+                Act::Burst { item, kind, text } => self.send_text(item, kind, text).await,
+                Act::Show { item, kind, value } => {
+                    self.sink.send(AgentEvent::Update { item, kind, value }).await
+                }
+                Act::Pause { words } => {
+                    self.pause(words).await;
+                    Ok(())
+                }
+                Act::Ask(question) => self.ask(question).await,
+                Act::UseReply { item } => {
+                    let text = text::reply(&self.reply);
+                    self.stream(item, ItemKind::Text, &text).await
+                }
+                Act::Fail => return Returned::Failed(failure()),
+                Act::Hang => std::future::pending().await,
+            };
+            if done.is_err() {
+                return Returned::Interrupted;
+            }
+        }
+        let usage = Usage { input: Some(words_in), output: Some(self.words_out), cached: None };
+        match self.sink.send(AgentEvent::Usage(usage)).await {
+            Ok(()) => Returned::Completed,
+            Err(SinkClosed) => Returned::Interrupted,
+        }
+    }
+
+    async fn stream(&mut self, item: u32, kind: ItemKind, text: &str) -> Result<(), SinkClosed> {
+        for word in text.split_inclusive(' ') {
+            self.pause(1).await;
+            self.send_text(item, kind, word.to_owned()).await?;
+        }
+        Ok(())
+    }
+
+    async fn send_text(
+        &mut self,
+        item: u32,
+        kind: ItemKind,
+        text: String,
+    ) -> Result<(), SinkClosed> {
+        let words = text.split_whitespace().count();
+        self.words_out = self.words_out.saturating_add(words as u64);
+        self.sink.send(AgentEvent::Text { item, kind, text }).await
+    }
+
+    async fn pause(&self, words: u32) {
+        if self.pace == Duration::ZERO {
+            return;
+        }
+        let pause_us = self.pace.as_micros().saturating_mul(u64::from(words));
+        self.world.sleep_until(self.world.now().plus(Duration::from_micros(pause_us))).await;
+    }
+
+    async fn ask(&mut self, question: QuestionDraft) -> Result<(), SinkClosed> {
+        let (reply, replied) = async_channel::bounded(1);
+        self.sink.send(AgentEvent::Question { question, reply }).await?;
+        // A dropped sender means that nobody will answer any more.
+        self.reply = replied.recv().await.unwrap_or(QuestionReply::Unanswered);
+        Ok(())
+    }
+}
+
+fn failure() -> AgentFailure {
+    AgentFailure { kind: FailureKind::Internal, detail: "the prompt asked for a failure".into() }
+}
