@@ -1,5 +1,6 @@
 //! What surrounds every action and frame (2.2).
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::actions::Action;
@@ -9,7 +10,7 @@ use super::limits::ECHO_CHARS_MAX;
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
 /// An action with the id its reply will carry.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct Received {
     /// Correlates the reply; null where the action has none.
     pub request_id: Option<String>,

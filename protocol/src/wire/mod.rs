@@ -7,6 +7,7 @@ pub mod codes;
 pub mod envelope;
 pub mod frames;
 pub mod limits;
+pub mod refusal;
 pub mod schema;
 pub mod structures;
 
@@ -16,3 +17,4 @@ pub use close::Close;
 pub use codes::Code;
 pub use envelope::{JsonObject, Received, echo, is_safe};
 pub use frames::{Frame, FrameType};
+pub use refusal::Refusal;

@@ -68,6 +68,7 @@ fn refusal(object: &JsonObject, name: Option<ActionName>, code: Code) -> Box<Par
         request_id: safe(object, "request_id"),
         session_id: safe(object, "session_id"),
         run_id: safe(object, "run_id"),
+        question_id: safe(object, "question_id"),
         scope: name.map_or(Scope::System, |name| name.scope_of(kind)),
         limit: None,
         field: None,

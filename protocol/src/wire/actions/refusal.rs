@@ -2,7 +2,6 @@
 
 use super::ActionName;
 use crate::wire::Code;
-use crate::wire::frames::{Frame, FrameType, MessageRefused, SteerOutcome, SteerResult};
 use crate::wire::structures::{Limit, Scope};
 
 use super::fields::FieldRefusal;
@@ -25,6 +24,8 @@ pub struct ParseRefusal {
     pub session_id: Option<String>,
     /// The run.
     pub run_id: Option<String>,
+    /// The question.
+    pub question_id: Option<String>,
     /// Scope of the error (ACT-7); system for a message without registered action.
     pub scope: Scope,
     /// The limit that was exceeded (RATE-6).
@@ -43,42 +44,11 @@ impl ParseRefusal {
             request_id: None,
             session_id: None,
             run_id: None,
+            question_id: None,
             scope: Scope::System,
             limit: None,
             field: None,
         })
-    }
-
-    /// The frame that names the exceeded limit, for an action whose refusal frame can (RATE-6).
-    ///
-    /// None means that the refusal travels as an `operation_error`, made by the error builder.
-    pub fn limit_frame(&self) -> Option<Frame> {
-        let limit = Some(self.limit.clone()?);
-        let action = self.name?;
-        match action.refusal_frame() {
-            FrameType::MessageRefused => Some(Frame::MessageRefused(Box::new(MessageRefused {
-                request_id: self.request_id.clone(),
-                action,
-                session_id: self.session_id.clone(),
-                code: self.code,
-                run_id: None,
-                phase: None,
-                attachable: None,
-                continuation_session_id: None,
-                limit,
-                retry_after_ms: None,
-            }))),
-            FrameType::SteerResult => Some(Frame::SteerResult(Box::new(SteerResult {
-                request_id: self.request_id.clone(),
-                session_id: self.session_id.clone()?,
-                run_id: self.run_id.clone()?,
-                outcome: SteerOutcome::Refused,
-                reason: Some(self.code),
-                limit,
-                steer_id: None,
-            }))),
-            _ => None,
-        }
     }
 
     pub(super) fn at(mut self: Box<Self>, refused: FieldRefusal) -> Box<Self> {
