@@ -85,6 +85,14 @@ id!(
     QuestionId, "que_"
 );
 id!(
+    /// A background job.
+    JobId, "job_"
+);
+id!(
+    /// A steer sent to a run.
+    SteerId, "steer_"
+);
+id!(
     /// One part of a run's live content.
     ItemId, "item_"
 );

@@ -6,6 +6,3 @@ mod state;
 mod transitions;
 
 pub use state::{Input, Output, TurnJournal};
-
-#[cfg(test)]
-mod tests;

@@ -263,7 +263,6 @@ impl FrameType {
         match self {
             Self::UserErrorsList
             | Self::SessionsList
-            | Self::AgentsList
             | Self::SessionManifest
             | Self::SessionResume
             | Self::HistoryPage
@@ -293,6 +292,7 @@ impl FrameType {
             | Self::OperationRecovered
             | Self::RequestResult
             | Self::SessionItem
+            | Self::AgentsList
             | Self::SessionCreated
             | Self::SessionUpdated
             | Self::SessionDeleted
