@@ -232,7 +232,7 @@ codes! {
     RateLimited "rate_limited" 429 Warning Always unrecorded
         "Too many requests in a short time. Wait a moment, then try again.";
     /// A 9th session is opened on one connection.
-    LimitReached "limit_reached" 409 Warning Never unrecorded
+    LimitReached "limit_reached" 409 Warning Always unrecorded
         "Too many sessions are open in this window. Close one, then open this one.";
     /// Attachment absent or of another principal.
     AttachmentUnknown "attachment_unknown" 404 Warning Never unrecorded

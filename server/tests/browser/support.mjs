@@ -50,7 +50,7 @@ export async function connected(page, timeout = 10_000) {
 /** Starts a new session in the page. */
 export async function newSession(page) {
   await connected(page);
-  await page.getByRole("button", { name: "New session" }).click();
+  await page.locator(".new-session").click();
   await page.getByText("What should the agent do?").waitFor();
 }
 

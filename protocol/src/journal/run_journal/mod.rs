@@ -19,3 +19,6 @@ pub use state::{
     APPEND_OUTAGE, BATCH_ROWS_MAX, Input, JOURNAL_BYTES_MAX, NOTE_ROWS_RESERVED, Output,
     ROW_BYTES_MAX, RowRef, RunJournal, WAITING_BYTES_MAX, WAITING_ROWS_MAX,
 };
+
+#[cfg(test)]
+mod tests;

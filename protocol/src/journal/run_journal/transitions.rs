@@ -24,10 +24,8 @@ impl Machine for RunJournal {
                 self.persisted(first_seq, count, out)
             }
             (Phase::Open, Input::AppendFailed) => self.failed_while_open(now, out),
-            (Phase::Sealed, Input::AppendFailed) | (Phase::Deleted, Input::AppendFailed) => {
-                self.drop_batch(out)
-            }
-            (Phase::Deleted, Input::Persisted { .. }) => self.drop_batch(out),
+            (Phase::Sealed, Input::AppendFailed) => self.drop_batch(out),
+            (Phase::Deleted, Input::Persisted { .. } | Input::AppendFailed) => self.drop_batch(out),
             (Phase::Ended { .. }, Input::Persisted { .. } | Input::AppendFailed) => {
                 Err(Reject::Local("nothing_in_flight"))
             }

@@ -6,3 +6,6 @@ mod state;
 mod transitions;
 
 pub use state::{Input, Output, TurnJournal};
+
+#[cfg(test)]
+mod tests;

@@ -11,3 +11,6 @@ pub use state::{
     ASK_TIMEOUT, Input, OpenQuestion, Output, QUESTION_VERSION, QUESTIONS_MAX, Questions,
     Resolution,
 };
+
+#[cfg(test)]
+mod tests;

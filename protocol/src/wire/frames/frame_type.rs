@@ -263,6 +263,7 @@ impl FrameType {
         match self {
             Self::UserErrorsList
             | Self::SessionsList
+            | Self::AgentsList
             | Self::SessionManifest
             | Self::SessionResume
             | Self::HistoryPage
@@ -292,7 +293,6 @@ impl FrameType {
             | Self::OperationRecovered
             | Self::RequestResult
             | Self::SessionItem
-            | Self::AgentsList
             | Self::SessionCreated
             | Self::SessionUpdated
             | Self::SessionDeleted

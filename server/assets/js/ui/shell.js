@@ -54,7 +54,7 @@ export class Shell {
   #head() {
     const { projection, background } = this.#app;
     const facts = projection?.item ?? projection?.manifest ?? null;
-    const title = projection === null ? "New session" : facts?.title || "New session";
+    const title = projection === null ? "New session" : facts?.title || "Untitled session";
     setText(this.title, title);
     setText(this.agent, facts === null ? "" : [facts.agent, facts.model].filter(Boolean).join(" · "));
     document.title = `${background > 0 ? `(${background}) ` : ""}${title} · Runwarden`;

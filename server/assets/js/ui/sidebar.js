@@ -58,7 +58,7 @@ function sessionView({ item: { session_id: id } }, choose) {
   return {
     node: h("li", {}, button),
     update({ item, current }) {
-      setText(title, item.title === "" ? "New session" : item.title);
+      setText(title, item.title === "" ? "Untitled session" : item.title);
       const shown = statusOf(item);
       setText(status, STATUSES[shown] ?? "");
       button.dataset.status = shown;

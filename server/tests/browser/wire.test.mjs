@@ -1,0 +1,342 @@
+/** The page on a bad wire, against the server of `RUNWARDEN_URL` or the mock. */
+
+import assert from "node:assert/strict";
+import { after, before, beforeEach, afterEach, test } from "node:test";
+import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, send, shot, stopButton, target, transcriptOf } from "./support.mjs";
+import { intercept } from "./wire.mjs";
+
+let browser;
+let server;
+let context;
+let page;
+let wire;
+
+before(async () => {
+  browser = await launch();
+  server = await target();
+  const first = await openWindow(browser, server.url);
+  ({ context } = first);
+  await connected(first.page);
+  await first.page.close();
+});
+
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+beforeEach(async () => {
+  page = await openTab(context, server.url.split("#")[0], async (tab) => { wire = await intercept(tab); });
+  await newSession(page);
+});
+
+afterEach(async () => {
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+test("a cut during a run keeps the view, and the reconnected page goes on with it", async () => {
+  await send(page, "/slow");
+  const before = await grown(page);
+  await wire.cut();
+  await page.locator('.badge[data-condition="reconnecting"]').waitFor();
+  await shot(page, "reconnecting");
+  assert.ok((await proseOf(page)).startsWith(before), "the view stays");
+  await connected(page);
+  await page.waitForFunction((known) => document.querySelector(".entry.answer:last-child .prose").textContent.length > known, before.length + 200);
+  assert.ok((await proseOf(page)).startsWith(before));
+  await stopButton(page).click();
+  await ended(page);
+  assert.equal(await page.locator(".entry.user").count(), 1);
+  assert.equal(await page.locator(".entry.answer").count(), 1);
+});
+
+// ATT-22 [browser]: the outcome of a run that ended while the page was away comes from the server.
+test("a run that ends while the page is away is settled from the resume", async () => {
+  await send(page, "A short question");
+  await lastAnswer(page).waitFor();
+  wire.refusing = true;
+  await wire.cut();
+  const other = await openTab(context, page.url());
+  await lastAnswer(other).waitFor();
+  await idle(other);
+  wire.refusing = false;
+  await connected(page, 40_000);
+  await idle(page);
+  assert.deepEqual(await transcriptOf(page), await transcriptOf(other));
+  await other.close();
+});
+
+test("an acknowledgement lost on the way leaves the message there exactly once", async () => {
+  wire.down = (frame) => (frame.type === "message_ack" ? null : frame);
+  await send(page, "Only once, please");
+  await page.locator(".entry.user").waitFor();
+  await lastAnswer(page).waitFor();
+  wire.down = (frame) => frame;
+  await wire.cut();
+  await connected(page, 20_000);
+  await idle(page);
+  assert.equal(await page.locator(".entry.user").count(), 1);
+  assert.ok(wire.count("get_request_result") >= 1);
+  assert.equal(wire.count("send_message"), 1);
+});
+
+test("a message the server never got is sent again with its own key", async () => {
+  wire.up = (action) => (action.action === "send_message" ? null : action);
+  await send(page, "Sent into the void");
+  await page.locator(".entry.user").waitFor();
+  await page.waitForTimeout(300);
+  wire.up = (action) => action;
+  await wire.cut();
+  await connected(page, 20_000);
+  await lastAnswer(page).waitFor();
+  await idle(page);
+  assert.equal(await page.locator(".entry.user").count(), 1);
+  const keys = wire.sent.filter((each) => each.action === "send_message").map((each) => each.idempotency_key);
+  assert.equal(keys.length, 2);
+  assert.equal(keys[0], keys[1]);
+});
+
+// UIX-18 [browser]: a refusal shows at the composer and gives the text back, without toast or card.
+test("a refused message comes back as draft with its reason", async () => {
+  wire.up = (action) => {
+    if (action.action !== "send_message") return action;
+    wire.push("message_refused", { request_id: action.request_id, action: "send_message", session_id: action.session_id, code: "session_busy", run_id: "run_x", phase: "running", attachable: true, continuation_session_id: null, limit: null, retry_after_ms: null });
+    return null;
+  };
+  await send(page, "Not now");
+  await page.locator(".composer .control-notice", { hasText: "still working" }).waitFor();
+  assert.equal(await page.locator(".composer textarea").inputValue(), "Not now");
+  assert.equal(await page.locator(".entry.user").count(), 0);
+  assert.equal(await page.locator(".toast, .card.error").count(), 0);
+  await shot(page, "refused");
+  await page.locator(".composer textarea").fill("");
+});
+
+// STOP-19 [browser]: Stop names the run of the session on screen; refused, the run shows as running and the failure shows.
+test("a failed Stop leaves the run shown as running, with the failure", async () => {
+  await send(page, "/slow");
+  await grown(page);
+  const ack = [];
+  wire.up = (action) => {
+    if (action.action !== "stop_run") return action;
+    ack.push(action);
+    wire.push("stop_result", { request_id: action.request_id, session_id: action.session_id, run_id: action.run_id, outcome: "refused", status: null, code: "remote_refused" });
+    return null;
+  };
+  await stopButton(page).click();
+  await page.locator(".composer .control-notice", { hasText: "Not stopped" }).waitFor();
+  assert.ok(page.url().includes(ack[0].session_id));
+  assert.match(await stopButton(page).textContent(), /Stop$/);
+  assert.equal(await page.locator('.phase[data-phase="running"]').count(), 1);
+  await shot(page, "stop-refused");
+  wire.up = (action) => action;
+  await stopButton(page).click();
+  await ended(page);
+  const stops = wire.sent.filter((each) => each.action === "stop_run").map((each) => each.run_id);
+  assert.equal(stops[0], stops[1]);
+});
+
+// ATT-20 [browser], ATT-21 [browser]: frames act on their session and run only, and nothing follows a run's terminal.
+test("frames of another session or of an ended run change nothing", async () => {
+  let last = null;
+  wire.down = (frame) => {
+    if (frame.type === "stream_text") last = frame.data;
+    return frame;
+  };
+  await send(page, "Say something");
+  await lastAnswer(page).locator(".prose").first().waitFor();
+  await idle(page);
+  await page.locator(".composer textarea").fill("x");
+  await page.locator(".composer button[type=submit]:enabled").waitFor();
+  const settled = await transcriptOf(page);
+  wire.push("stream_text", { ...last, stream_seq: last.stream_seq + 100, base_seq: last.stream_seq, text: "LATE" });
+  wire.push("run_status", { session_id: last.session_id, run_id: last.entity_id, phase: "running", since: Date.now() });
+  wire.push("stream_text", { ...last, session_id: "another", entity_id: "run_other", base_seq: 0, stream_seq: 1, text: "FOREIGN" });
+  await page.waitForTimeout(300);
+  assert.deepEqual(await transcriptOf(page), settled);
+  assert.equal(await stopButton(page).isVisible(), false);
+});
+
+// SES-49 [browser]: live items keep their order when a frame is lost and the state is fetched.
+test("a lost frame is noticed and the state fetched with the known seq", async () => {
+  let dropped = false;
+  let texts = 0;
+  wire.down = (frame) => {
+    if (frame.type !== "stream_text" || frame.data.item_kind !== "text") return frame;
+    texts += 1;
+    if (texts !== 4) return frame;
+    dropped = true;
+    return null;
+  };
+  await send(page, "/slow");
+  await page.waitForFunction(() => document.querySelector(".entry.answer:last-child .prose")?.textContent.length > 150);
+  assert.ok(dropped);
+  const asked = wire.sent.filter((each) => each.action === "get_stream");
+  assert.equal(asked.length, 1);
+  assert.ok(asked[0].known_seq > 0);
+  const live = await proseOf(page);
+  await stopButton(page).click();
+  await ended(page);
+  assert.ok((await proseOf(page)).startsWith(live), "the settled text begins with what was shown");
+  const other = await openTab(context, page.url());
+  await lastAnswer(other).waitFor();
+  assert.deepEqual(await transcriptOf(other), await transcriptOf(page));
+  await other.close();
+});
+
+test("sync_required asks for the named stream, once per frame", async () => {
+  await send(page, "/slow");
+  await grown(page);
+  const { session_id: sessionId } = wire.sent.find((each) => each.action === "send_message");
+  const runId = await runIdOf(wire, page);
+  const before = wire.count("get_stream");
+  wire.push("sync_required", { session_id: sessionId, entity_id: runId, reason: "gap" });
+  await page.waitForTimeout(400);
+  assert.equal(wire.count("get_stream"), before + 1);
+  await grown(page);
+});
+
+// OBS-03 [browser]: fifteen seconds without frame or heartbeat show as degraded, and a frame ends that.
+test("silence shows as degraded observation", async () => {
+  wire.silent = true;
+  const began = Date.now();
+  await page.locator('.badge[data-condition="degraded"]').waitFor({ timeout: 22_000 });
+  assert.ok(Date.now() - began >= 9_000, "not before the silence is long enough");
+  await shot(page, "degraded");
+  wire.silent = false;
+  wire.push("heartbeat", { server_time: Date.now() });
+  await connected(page);
+});
+
+// RCN-13 [browser], ATT-26 [browser]: one connection, visible or hidden.
+test("a hidden page keeps its one connection and what arrives on it", async () => {
+  await send(page, "/slow");
+  const shown = await grown(page);
+  await setHidden(page, true);
+  await wire.cut();
+  await page.locator('.badge:not([data-condition="connected"])').waitFor();
+  await connected(page, 20_000);
+  assert.equal(wire.open, 1);
+  await setHidden(page, false);
+  assert.ok((await grown(page)).startsWith(shown));
+  assert.equal(wire.open, 1);
+  assert.equal(wire.opened, 2);
+  await stopButton(page).click();
+  await ended(page);
+});
+
+// WEB-16 [browser]: a page of another build is told to reload, one that states none is not.
+test("a page of another build offers to reload", async () => {
+  for (const [build, banners] of [["another-build", 1], [null, 0]]) {
+    const tab = await openTab(context, server.url.split("#")[0], async (fresh) => {
+      const hand = await intercept(fresh);
+      hand.up = (action) => (action.action === "hello" ? { ...action, client_build: build } : action);
+    });
+    await connected(tab);
+    await tab.waitForTimeout(200);
+    assert.equal(await tab.locator(".banner:visible").count(), banners);
+    await tab.close();
+  }
+});
+
+// UIX-3 [browser], UIX-15 [browser]: an error shows one card and one toast, the card within 250 ms.
+test("errors become cards at once and toast once per kind", async () => {
+  await send(page, "Hello");
+  await lastAnswer(page).waitFor();
+  await idle(page);
+  const { session_id: sessionId } = wire.sent.find((each) => each.action === "send_message");
+  const times = [];
+  for (let n = 0; n < 20; n += 1) {
+    const record = errorOf(n, sessionId);
+    await page.evaluate(watchCards);
+    const began = await page.evaluate(() => performance.now());
+    wire.push("operation_error", record);
+    await page.locator(".card.error").nth(n).waitFor();
+    times.push((await page.evaluate(() => window.cardSeen)) - began);
+  }
+  times.sort((a, b) => a - b);
+  assert.ok(times[18] <= 250, `p95 ${times[18]} ms`);
+  assert.equal(await page.locator(".toast").count(), 1);
+  assert.equal(await page.getByText("carry out").count() >= 20, true);
+});
+
+// ASK-06 [browser]: several open questions show and close independently.
+test("two questions of a run are independent", async () => {
+  await send(page, "/ask");
+  await page.locator('.question[data-outcome="open"]').waitFor();
+  const { session_id: sessionId } = wire.sent.find((each) => each.action === "send_message");
+  const runId = await runIdOf(wire, page);
+  const question = { question_id: "q_second", run_id: runId, kind: "approval", question_version: 1, prompt: "May I?", marker: null, options: ["Yes", "No"], multi: false, allow_custom: false, expires_at: Date.now() + 60_000 };
+  wire.push("question_asked", { session_id: sessionId, question, session_revision: 1 });
+  await page.locator(".question", { hasText: "May I?" }).waitFor();
+  assert.equal(await page.locator('.question[data-outcome="open"]').count(), 2);
+  wire.push("question_resolved", { request_id: null, session_id: sessionId, question_id: "q_second", outcome: "answered", session_revision: 1 });
+  await page.locator('.question[data-outcome="answered"]', { hasText: "May I?" }).waitFor();
+  assert.equal(await page.locator('.question[data-outcome="open"]').count(), 1);
+  await stopButton(page).click();
+  await ended(page);
+});
+
+test("a revoked login shows the sign-in form and makes no further attempt", async () => {
+  await wire.cut(1008, "unauthorized");
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  const attempts = wire.opened;
+  await page.waitForTimeout(1_500);
+  assert.equal(wire.opened, attempts);
+});
+
+async function grown(tab) {
+  await lastAnswer(tab).locator(".prose").first().waitFor();
+  const length = (await proseOf(tab)).length;
+  await tab.waitForFunction((known) => document.querySelector(".entry.answer:last-child .prose")?.textContent.length > known, length);
+  return proseOf(tab);
+}
+
+async function proseOf(tab) {
+  return lastAnswer(tab).locator(".prose").first().textContent();
+}
+
+async function ended(tab) {
+  await tab.locator('.entry.divider[data-marker="cancelled"]').waitFor({ timeout: 15_000 });
+  await idle(tab);
+}
+
+/** The run a page would stop now, read from the Stop it sends without passing it on. */
+async function runIdOf(hand, tab) {
+  const { up } = hand;
+  let runId = null;
+  hand.up = (action) => {
+    if (action.action !== "stop_run") return up(action);
+    runId = action.run_id;
+    hand.push("stop_result", { request_id: action.request_id, session_id: action.session_id, run_id: action.run_id, outcome: "refused", status: null, code: "remote_refused" });
+    return null;
+  };
+  await stopButton(tab).click();
+  await tab.locator(".composer .control-notice").waitFor();
+  hand.up = up;
+  return runId;
+}
+
+function errorOf(n, sessionId) {
+  const id = String(n).padStart(32, "0");
+  return { error_id: `err_${id}`, request_id: null, scope: "session", code: "handler_error", message: "The command failed.", action: null, session_id: sessionId, operation_id: null, retryable: false, severity: "error", correlation_id: `corr_${id}`, occurred_at: new Date().toISOString() };
+}
+
+/** Runs in the page: notes when the next error card enters the document. */
+function watchCards() {
+  const known = document.querySelectorAll(".card.error").length;
+  const observer = new MutationObserver(() => {
+    if (document.querySelectorAll(".card.error").length <= known) return;
+    window.cardSeen = performance.now();
+    observer.disconnect();
+  });
+  observer.observe(document.body, { subtree: true, childList: true });
+}
+
+async function setHidden(tab, hidden) {
+  await tab.evaluate((value) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => value });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, hidden);
+}
