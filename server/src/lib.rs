@@ -1,3 +1,5 @@
 //! The Runwarden server.
 
 pub mod agents;
+pub mod state_dir;
+pub mod store;

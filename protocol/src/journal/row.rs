@@ -46,6 +46,13 @@ impl ItemKind {
             Self::Notice => "notice",
         }
     }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Text, Self::Thinking, Self::Interim, Self::Tool, Self::Compression, Self::Notice]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
 }
 
 /// How a run ended: its one semantic terminal.

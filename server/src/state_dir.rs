@@ -1,0 +1,225 @@
+//! The state directory: where it is, what is in it, and the lock that makes it this server's own.
+
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Directories kept inside the state directory.
+pub const SUBDIRECTORIES: [&str; 3] = ["attachments", "logs", "trash"];
+
+/// Why the state directory cannot be used, and what helps.
+#[derive(Debug, thiserror::Error)]
+pub enum StateDirError {
+    /// Neither `XDG_STATE_HOME` nor `HOME` names a place.
+    #[error("no place for the state directory: set HOME, or name one with --state DIR")]
+    NoHome,
+    /// The path names something else.
+    #[error("{} is not a directory: name another place with --state DIR", path.display())]
+    NotADirectory {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Nothing may be written there.
+    #[error("{} cannot be written: {source}; make it writable for this user, or name another place with --state DIR", path.display())]
+    ReadOnly {
+        /// What could not be written.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// No room is left.
+    #[error("no room is left for {}: free some disk space, or name another place with --state DIR", path.display())]
+    Full {
+        /// What could not be written.
+        path: PathBuf,
+    },
+    /// A running server holds the lock.
+    #[error("{} is in use by another server: stop that one, or name another place with --state DIR", path.display())]
+    Locked {
+        /// The state directory.
+        path: PathBuf,
+    },
+    /// Anything else.
+    #[error("{} cannot be used: {source}", path.display())]
+    Unusable {
+        /// What failed.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+impl StateDirError {
+    fn new(path: &Path, source: io::Error) -> Self {
+        let path = path.to_owned();
+        match source.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                Self::ReadOnly { path, source }
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::Full { path },
+            ErrorKind::NotADirectory | ErrorKind::AlreadyExists => Self::NotADirectory { path },
+            _ => Self::Unusable { path, source },
+        }
+    }
+}
+
+/// A state directory that this process alone uses until the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct StateDir {
+    path: PathBuf,
+    _lock: Arc<File>,
+}
+
+impl StateDir {
+    /// Makes the directory where it is missing, and locks it.
+    ///
+    /// # Errors
+    /// [`StateDirError`] says what to do.
+    pub fn open(path: &Path) -> Result<Self, StateDirError> {
+        if path.exists() && !path.is_dir() {
+            return Err(StateDirError::NotADirectory { path: path.to_owned() });
+        }
+        create_private(path).map_err(|error| StateDirError::new(path, error))?;
+        let lock_path = path.join("lock");
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&lock_path)
+            .map_err(|error| StateDirError::new(&lock_path, error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StateDirError::Locked { path: path.to_owned() });
+            }
+            Err(TryLockError::Error(error)) => {
+                return Err(StateDirError::new(&lock_path, error));
+            }
+        }
+        for name in SUBDIRECTORIES {
+            let directory = path.join(name);
+            create_private(&directory).map_err(|error| StateDirError::new(&directory, error))?;
+        }
+        Ok(Self { path: path.to_owned(), _lock: Arc::new(lock) })
+    }
+
+    /// The default place: `$XDG_STATE_HOME/runwarden`, else `~/.local/state/runwarden`.
+    ///
+    /// # Errors
+    /// [`StateDirError::NoHome`] when the environment names neither.
+    pub fn default_path() -> Result<PathBuf, StateDirError> {
+        default_path(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The session store.
+    pub fn sessions_db(&self) -> PathBuf {
+        self.path.join("sessions.db")
+    }
+
+    /// The error store (ERR-1).
+    pub fn errors_db(&self) -> PathBuf {
+        self.path.join("errors.db")
+    }
+
+    /// The generated token.
+    pub fn token(&self) -> PathBuf {
+        self.path.join("token")
+    }
+
+    /// The diagnostic logs.
+    pub fn logs(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+}
+
+fn default_path(
+    state_home: Option<OsString>,
+    home: Option<OsString>,
+) -> Result<PathBuf, StateDirError> {
+    let state_home = state_home.map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = home.map(PathBuf::from).filter(|path| path.is_absolute());
+    state_home
+        .or_else(|| home.map(|home| home.join(".local/state")))
+        .map(|base| base.join("runwarden"))
+        .ok_or(StateDirError::NoHome)
+}
+
+fn create_private(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_place_follows_the_environment() {
+        let text = |text: &str| Some(OsString::from(text));
+        let path = |state_home, home| default_path(state_home, home).unwrap();
+        assert_eq!(path(text("/s"), text("/h")), Path::new("/s/runwarden"));
+        assert_eq!(path(None, text("/h")), Path::new("/h/.local/state/runwarden"));
+        assert_eq!(path(text("relative"), text("/h")), Path::new("/h/.local/state/runwarden"));
+        assert!(matches!(default_path(None, text("")), Err(StateDirError::NoHome)));
+    }
+
+    #[test]
+    fn a_directory_is_made_with_its_parts_and_used_again() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("a/b");
+        drop(StateDir::open(&path).unwrap());
+        let state = StateDir::open(&path).unwrap();
+        assert!(SUBDIRECTORIES.iter().all(|name| path.join(name).is_dir()));
+        assert_eq!(state.sessions_db(), path.join("sessions.db"));
+    }
+
+    #[test]
+    fn a_second_server_is_told_that_the_directory_is_in_use() {
+        let base = tempfile::tempdir().unwrap();
+        let first = StateDir::open(base.path()).unwrap();
+        let error = StateDir::open(base.path()).unwrap_err();
+        assert!(matches!(error, StateDirError::Locked { .. }));
+        assert!(error.to_string().contains("stop that one"), "{error}");
+        drop(first);
+        StateDir::open(base.path()).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_the_place_is_named() {
+        let base = tempfile::tempdir().unwrap();
+        let file = base.path().join("file");
+        fs::write(&file, "x").unwrap();
+        for path in [file.clone(), file.join("below")] {
+            let error = StateDir::open(&path).unwrap_err();
+            assert!(matches!(error, StateDirError::NotADirectory { .. }), "{error}");
+        }
+        fs::write(base.path().join("trash"), "x").unwrap();
+        assert!(matches!(
+            StateDir::open(base.path()).unwrap_err(),
+            StateDirError::NotADirectory { .. }
+        ));
+    }
+
+    #[test]
+    fn what_the_system_answers_becomes_advice() {
+        let at = Path::new("/state");
+        let error = |kind: ErrorKind| StateDirError::new(at, io::Error::from(kind));
+        assert!(matches!(error(ErrorKind::PermissionDenied), StateDirError::ReadOnly { .. }));
+        assert!(matches!(error(ErrorKind::ReadOnlyFilesystem), StateDirError::ReadOnly { .. }));
+        assert!(matches!(error(ErrorKind::StorageFull), StateDirError::Full { .. }));
+        assert!(matches!(error(ErrorKind::Other), StateDirError::Unusable { .. }));
+    }
+}

@@ -1,0 +1,144 @@
+//! Idempotency keys: what a used key did, for 24 hours and the newest 1,024 of a scope (ADM-13, REQ-11).
+
+use runwarden_protocol::ids::{Revision, RunId};
+use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_runtime::ports::StoreFailure;
+use runwarden_runtime::ports::store::{KeyEffect, KeyRecord, KeyScope, KeyUse};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+
+use super::column::{Column, read, read_opt};
+use super::fault::Fault;
+
+/// Keys remembered per scope.
+pub(super) const KEYS_MAX: u64 = 1_024;
+
+/// Age at which a key is forgotten.
+pub(super) const KEY_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Looks a key up.
+pub(super) fn find(
+    connection: &Connection,
+    scope: KeyScope,
+    key: &str,
+    now: Instant,
+) -> rusqlite::Result<Option<KeyRecord>> {
+    let (scope, scope_id) = columns(scope);
+    let found = connection
+        .prepare_cached("SELECT * FROM keys WHERE scope = ?1 AND scope_id = ?2 AND key = ?3")?
+        .query_row(params![scope, scope_id, key], |row| {
+            Ok((read::<Instant>(row, "used_at")?, record_of(row)?))
+        })
+        .optional()?;
+    Ok(found.filter(|(used_at, _)| !is_forgotten(*used_at, now)).map(|(_, record)| record))
+}
+
+/// Remembers a key with its effect, in the transaction of the effect.
+///
+/// A key that is still remembered is a [`StoreFailure::Conflict`]: the effect was computed without it.
+pub(super) fn remember(
+    connection: &Connection,
+    scope: KeyScope,
+    used: &KeyUse,
+    effect: &KeyEffect,
+    revision: Revision,
+    at: Instant,
+) -> Result<(), Fault> {
+    if find(connection, scope, &used.key, at)?.is_some() {
+        return Err(StoreFailure::Conflict { current: revision }.into());
+    }
+    let (scope_name, scope_id) = columns(scope);
+    let oldest_kept = at.as_micros().saturating_sub(KEY_AGE_MAX.as_micros());
+    connection
+        .prepare_cached("DELETE FROM keys WHERE scope = ?1 AND scope_id = ?2 AND used_at <= ?3")?
+        .execute(params![scope_name, scope_id, oldest_kept.to_column()])?;
+    insert(connection, scope, used, effect, revision, at)?;
+    connection
+        .prepare_cached(
+            "DELETE FROM keys WHERE scope = ?1 AND scope_id = ?2 AND used <= (
+                 SELECT used FROM keys WHERE scope = ?1 AND scope_id = ?2
+                 ORDER BY used DESC LIMIT 1 OFFSET ?3)",
+        )?
+        .execute(params![scope_name, scope_id, KEYS_MAX.to_column()])?;
+    Ok(())
+}
+
+/// Frees the key of a run whose start failed (REC-08).
+pub(super) fn free(connection: &Connection, run_id: RunId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("DELETE FROM keys WHERE run_id = ?1")?
+        .execute([run_id.to_column()])?;
+    Ok(())
+}
+
+fn insert(
+    connection: &Connection,
+    scope: KeyScope,
+    used: &KeyUse,
+    effect: &KeyEffect,
+    revision: Revision,
+    at: Instant,
+) -> Result<(), Fault> {
+    let (scope_name, scope_id) = columns(scope);
+    let (session_id, turn, agent, model) = match (effect, scope) {
+        (KeyEffect::Session { session_id, agent, model }, _) => (*session_id, None, agent, model),
+        (KeyEffect::Turn { turn_id, run_id, agent, model, .. }, KeyScope::Session(session_id)) => {
+            (session_id, Some((*turn_id, *run_id)), agent, model)
+        }
+        (KeyEffect::Turn { .. }, KeyScope::Principal(_)) => {
+            return Err(super::fault::misuse("a turn's key belongs to its session"));
+        }
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO keys (scope, scope_id, key, fingerprint, used_at, revision, session_id,
+                 turn_id, run_id, agent, model)
+             VALUES (:scope, :scope_id, :key, :fingerprint, :used_at, :revision, :session_id,
+                 :turn_id, :run_id, :agent, :model)",
+        )?
+        .execute(named_params! {
+            ":scope": scope_name,
+            ":scope_id": scope_id,
+            ":key": used.key,
+            ":fingerprint": used.fingerprint.cast_signed(),
+            ":used_at": at.to_column(),
+            ":revision": revision.to_column(),
+            ":session_id": session_id.to_column(),
+            ":turn_id": turn.map(|(turn_id, _)| turn_id.to_column()),
+            ":run_id": turn.map(|(_, run_id)| run_id.to_column()),
+            ":agent": agent,
+            ":model": model,
+        })?;
+    Ok(())
+}
+
+fn is_forgotten(used_at: Instant, now: Instant) -> bool {
+    now.age_of(used_at) >= KEY_AGE_MAX
+}
+
+fn columns(scope: KeyScope) -> (&'static str, i64) {
+    match scope {
+        KeyScope::Session(session_id) => ("session", session_id.to_column()),
+        KeyScope::Principal(principal) => ("principal", principal.to_column()),
+    }
+}
+
+fn record_of(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
+    let agent = row.get("agent")?;
+    let model = row.get("model")?;
+    let effect = match (read_opt(row, "turn_id")?, read_opt(row, "run_id")?) {
+        (Some(turn_id), Some(run_id)) => KeyEffect::Turn {
+            turn_id,
+            run_id,
+            pending_started_at: read(row, "used_at")?,
+            agent,
+            model,
+        },
+        _ => KeyEffect::Session { session_id: read(row, "session_id")?, agent, model },
+    };
+    let fingerprint: i64 = row.get("fingerprint")?;
+    Ok(KeyRecord {
+        fingerprint: fingerprint.cast_unsigned(),
+        effect,
+        revision: read(row, "revision")?,
+    })
+}

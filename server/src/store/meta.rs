@@ -1,0 +1,76 @@
+//! What the store knows of itself: its name, whether it was closed cleanly, the greatest time written.
+
+use runwarden_protocol::ids::StoreId;
+use runwarden_protocol::instant::Instant;
+use rusqlite::{Connection, OptionalExtension, params};
+
+/// Where Linux states the identity of the current boot.
+const BOOT_ID_PATH: &str = "/proc/sys/kernel/random/boot_id";
+
+/// What an opening found and wrote.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Identity {
+    /// The name of this store's history.
+    pub(super) store_id: StoreId,
+    /// The greatest time any batch wrote.
+    pub(super) greatest_time: Instant,
+}
+
+/// The identity of the current boot, where the system states one.
+pub(super) fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string(BOOT_ID_PATH).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Marks the store as open. Its name becomes `fresh` when it has none yet, or when it was not closed
+/// cleanly and power may have been lost since (KEEP-4, JRN-22): the boot is another one, or unknown.
+pub(super) fn mark_open(
+    connection: &Connection,
+    boot_id: Option<&str>,
+    fresh: StoreId,
+) -> rusqlite::Result<Identity> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let clean = get(connection, "clean")?.as_deref() == Some("1");
+    let same_boot = boot_id.is_some() && get(connection, "boot_id")?.as_deref() == boot_id;
+    let known = get(connection, "store_id")?.and_then(|text| text.parse().ok());
+    let store_id = known.filter(|_| clean || same_boot).unwrap_or(fresh);
+    set(connection, "store_id", &store_id.to_string())?;
+    set(connection, "boot_id", boot_id.unwrap_or_default())?;
+    set(connection, "clean", "0")?;
+    connection.execute_batch("COMMIT")?;
+    Ok(Identity { store_id, greatest_time: greatest_time(connection)? })
+}
+
+/// Marks the store as closed cleanly.
+pub(super) fn mark_closed(connection: &Connection) -> rusqlite::Result<()> {
+    set(connection, "clean", "1")
+}
+
+/// Remembers the greatest time written, also as the probe of a store's readiness.
+pub(super) fn set_greatest_time(connection: &Connection, at: Instant) -> rusqlite::Result<()> {
+    set(connection, "greatest_time_us", &at.as_micros().to_string())
+}
+
+fn greatest_time(connection: &Connection) -> rusqlite::Result<Instant> {
+    let text = get(connection, "greatest_time_us")?;
+    let micros = text.and_then(|text| text.parse().ok()).unwrap_or_default();
+    Ok(Instant::from_micros(micros))
+}
+
+fn get(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT value FROM meta WHERE name = ?1")?
+        .query_row([name], |row| row.get(0))
+        .optional()
+}
+
+fn set(connection: &Connection, name: &str, value: &str) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO meta (name, value) VALUES (?1, ?2)
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        )?
+        .execute(params![name, value])?;
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Opening the database files: whose they are, whether this version reads them, whether they can be written.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::schema;
+
+/// Why a database file cannot be used, and what helps.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another program made the file.
+    #[error("{} was not made by Runwarden: move it away, or name another place with --state DIR", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A newer version made the file.
+    #[error("{} was made by a newer version (its schema is {found}, this one reads up to {supported}): start that version, or name another place with --state DIR", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: i64,
+        /// The newest schema version that this program reads.
+        supported: i64,
+    },
+    /// The file or its directory cannot be written.
+    #[error("{} cannot be written: make it and its directory writable for this user, or name another place with --state DIR", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No room is left.
+    #[error("no room is left for {}: free some disk space, or name another place with --state DIR", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is damaged.
+    #[error("{} is damaged ({detail}): restore it from a backup, or move it away", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What the database says.
+        detail: String,
+    },
+    /// Another program holds the file.
+    #[error("{} is in use by another program: stop that one, or name another place with --state DIR", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Anything else.
+    #[error("{} cannot be opened: {detail}", path.display())]
+    Failed {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        detail: String,
+    },
+}
+
+impl OpenError {
+    /// The error of a file that the database refused.
+    pub(super) fn new(path: &Path, error: &rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        let detail = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase) => Self::Foreign { path },
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                Self::ReadOnly { path }
+            }
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, detail },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::InUse { path },
+            _ => Self::Failed { path, detail },
+        }
+    }
+}
+
+/// Which of the two files is opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileKind {
+    application_id: i64,
+    tables: &'static str,
+}
+
+/// `sessions.db`.
+pub(super) const SESSIONS_FILE: FileKind =
+    FileKind { application_id: schema::SESSIONS_APPLICATION, tables: schema::SESSIONS };
+
+/// `errors.db`.
+pub(super) const ERRORS_FILE: FileKind =
+    FileKind { application_id: schema::ERRORS_APPLICATION, tables: schema::ERRORS };
+
+/// Longest wait for another program that reads the file, in milliseconds.
+const BUSY_WAIT_MS: u64 = 2_000;
+
+/// Statements kept prepared per connection.
+const STATEMENTS_KEPT: usize = 96;
+
+/// Bytes of write-ahead log kept after a checkpoint.
+const LOG_BYTES_KEPT: i64 = 64 * 1_024 * 1_024;
+
+/// Opens a file for writing; makes it when it is missing. A foreign or newer file is not touched.
+pub(super) fn open_writer(path: &Path, kind: FileKind) -> Result<Connection, OpenError> {
+    let failed = |error: rusqlite::Error| OpenError::new(path, &error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    configure(&connection).map_err(failed)?;
+    let is_new = check(&connection, path, kind)?;
+    if connection.is_readonly("main").map_err(failed)? {
+        return Err(OpenError::ReadOnly { path: path.to_owned() });
+    }
+    let mode: String = connection
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(failed)?;
+    if mode != "wal" {
+        let detail = format!("the file system does not carry a write-ahead log (mode {mode})");
+        return Err(OpenError::Failed { path: path.to_owned(), detail });
+    }
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT).map_err(failed)?;
+    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    if is_new {
+        create(&connection, kind).map_err(failed)?;
+    }
+    Ok(connection)
+}
+
+/// Opens a file that a writer has opened before, for reading only.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, OpenError> {
+    let failed = |error: rusqlite::Error| OpenError::new(path, &error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    configure(&connection).map_err(failed)?;
+    Ok(connection)
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    connection.busy_timeout(std::time::Duration::from_millis(BUSY_WAIT_MS))
+}
+
+fn check(connection: &Connection, path: &Path, kind: FileKind) -> Result<bool, OpenError> {
+    let failed = |error: rusqlite::Error| OpenError::new(path, &error);
+    let pragma = |name: &str| {
+        connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed)
+    };
+    let application_id = pragma("application_id")?;
+    let version = pragma("user_version")?;
+    let tables: i64 = connection
+        .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
+        .map_err(failed)?;
+    let path = path.to_owned();
+    if application_id == 0 && version == 0 && tables == 0 {
+        return Ok(true);
+    }
+    if application_id != kind.application_id {
+        return Err(OpenError::Foreign { path });
+    }
+    if version > schema::SCHEMA_VERSION {
+        return Err(OpenError::Newer { path, found: version, supported: schema::SCHEMA_VERSION });
+    }
+    if version < schema::SCHEMA_VERSION {
+        let detail = format!("its schema version is {version}");
+        return Err(OpenError::Damaged { path, detail });
+    }
+    Ok(false)
+}
+
+fn create(connection: &Connection, kind: FileKind) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE;
+         {}
+         PRAGMA application_id = {};
+         PRAGMA user_version = {};
+         COMMIT;",
+        kind.tables,
+        kind.application_id,
+        schema::SCHEMA_VERSION,
+    ))
+}
