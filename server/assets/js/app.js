@@ -17,6 +17,7 @@ const LIST_PAGE = 100;
 export class App {
   #changed;
   #restoring = 0;
+  #waitUntil = 0;
 
   /** `changed` asks for a redraw; `toast(record)` and `say(text)` announce. */
   constructor({ changed, toast, say }) {
@@ -44,6 +45,7 @@ export class App {
       changed: () => this.#changed(),
       connectionLost: () => this.#connectionLost(),
       signedOut: () => this.#changed(),
+      unreached: () => this.#probe(),
     });
   }
 
@@ -74,7 +76,10 @@ export class App {
 
   /** Opens a session of the list; `null` shows the start of a new one. */
   choose(sessionId, push = true) {
-    if (this.projection?.sessionId === sessionId) return;
+    if (this.projection?.sessionId === sessionId) {
+      if (this.projection !== null && !this.projection.opened && this.#live()) this.#open(this.projection);
+      return;
+    }
     if (this.projection !== null) this.connection.request("close_session", { session_id: this.projection.sessionId }, () => {});
     this.projection = sessionId === null ? null : new Projection(sessionId);
     for (const control of ["composer", "stop", "session"]) this.notices.delete(control);
@@ -168,7 +173,7 @@ export class App {
 
   /** Whether the composer may send now: a startable session, or the start of a new one. */
   get maySend() {
-    if (!this.#live() || this.creating) return false;
+    if (!this.#live() || this.creating || performance.now() < this.#waitUntil) return false;
     return this.projection === null || this.projection.maySend;
   }
 
@@ -205,9 +210,20 @@ export class App {
     return false;
   }
 
+  /** A socket that never opened hides its status: the address itself tells whether it was refused. */
+  async #probe() {
+    try {
+      const { status } = await fetch(urlOf("v1/ws"), { cache: "no-store" });
+      if (status === 401 || status === 403) this.connection.signOut();
+    } catch {
+      // The server cannot be reached; the next attempt follows by itself.
+    }
+  }
+
   #opened() {
     const fields = { protocol_min: PROTOCOL, protocol_max: PROTOCOL, features: [], client_build: pageBuild() };
     this.connection.request("hello", fields, ({ outcome, data }) => {
+      if (data?.code === "protocol_unsupported") this.reloadRequired = true;
       if (outcome !== "done") return;
       this.limits = data.limits;
       this.serverState = "open";
@@ -313,6 +329,7 @@ export class App {
         if (this.projection === null) this.choose(result.data.session_id);
         if (this.projection?.sessionId === result.data.session_id) this.#submit(this.projection, text);
       } else {
+        this.#hold(result.data);
         this.#giveBack(null, text, textOfOutcome(result));
       }
       this.#changed();
@@ -332,11 +349,17 @@ export class App {
         this.#perform(projection, projection.acknowledged(localId, result.data));
       } else {
         projection.refused(localId);
+        this.#hold(result.data);
         this.#giveBack(projection.sessionId, text, textOfOutcome(result));
       }
       this.#changed();
     }, () => projection.submitUnknown(localId));
     this.#changed();
+  }
+
+  /** Nothing refused is sent again before the wait the server named is over (RATE-9). */
+  #hold(refusal) {
+    if (refusal?.retry_after_ms) this.#waitUntil = performance.now() + refusal.retry_after_ms;
   }
 
   /** A refusal is shown at the composer and gives the text back as draft (UIX-18). */
@@ -408,7 +431,17 @@ export class App {
       else if (effect.kind === "get_stream") this.#getStream(projection, effect);
       else if (effect.kind === "reopen") this.#open(projection);
       else if (effect.kind === "ended") this.#runEnded(effect);
+      else this.#later(projection, effect);
     }
+  }
+
+  /** Repeats a read that failed, if it still concerns what is open then. */
+  #later(projection, { kind, entityId, delayMs }) {
+    const { generation } = projection;
+    setTimeout(() => {
+      if (projection !== this.projection || generation !== projection.generation || !projection.opened) return;
+      this.#perform(projection, kind === "read_later" ? projection.history.invalidate() : projection.streamRetry(entityId));
+    }, delayMs);
   }
 
   #runEnded({ status }) {
@@ -423,7 +456,7 @@ export class App {
     this.connection.request("load_history", fields, ({ outcome, data }) => {
       if (projection !== this.projection || generation !== projection.generation) return;
       if (outcome === "done") this.#perform(projection, projection.page(data));
-      else if (outcome !== "ended" || this.#live()) this.#perform(projection, projection.pageFailed(data?.code ?? null));
+      else this.#perform(projection, projection.pageFailed(data?.code ?? null));
     });
   }
 
@@ -433,7 +466,7 @@ export class App {
     this.connection.request("get_stream", fields, ({ outcome, data }) => {
       if (projection !== this.projection || generation !== projection.generation) return;
       if (outcome === "done") this.#perform(projection, projection.streamState(data));
-      else projection.streamFailed(entityId);
+      else this.#perform(projection, projection.streamFailed(entityId, data?.code ?? null));
     });
   }
 

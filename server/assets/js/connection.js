@@ -24,7 +24,7 @@ export class Connection {
 
   /**
    * `handlers`: `opened()`, `frame(frame, owned)`, `closed()`, `drained()`, `changed()`,
-   * `connectionLost()` and `signedOut()`.
+   * `connectionLost()`, `signedOut()` and `unreached()` (an attempt whose socket never opened).
    */
   constructor(url, handlers) {
     this.#url = url;
@@ -142,6 +142,7 @@ export class Connection {
     this.#drain();
     this.#socket = null;
     this.#handlers.closed();
+    if (this.reconnect.state === "connecting") this.#handlers.unreached();
     this.#perform(this.reconnect.closed(now(), code, Math.random()));
     this.#performRequests(this.requests.closed());
   }

@@ -1,16 +1,25 @@
 /**
  * The loaded pages of one session (SES-29, SES-30, HIS-11, HIS-14, HIS-18). Pure.
  *
- * Effects: `{kind: "load_latest"}` and `{kind: "load_before", before, snapshot}`.
+ * Effects: `{kind: "load_latest"}`, `{kind: "load_before", before, snapshot}` and
+ * `{kind: "read_later", delayMs}` after a failed read of the newest page.
  */
 
 export const PAGES_MAX = 6;
 export const WINDOW_BYTES_MAX = 8_388_608;
+export const BACKOFF_BASE_MS = 1_000;
+export const BACKOFF_CAP_MS = 30_000;
+
+/** Wait before a read is repeated that failed `failures` times before. */
+export function backoff(failures) {
+  return Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** Math.min(failures, 16));
+}
 
 export class History {
   #pages = [];
   #reading = null;
   #dirty = false;
+  #failures = 0;
 
   constructor() {
     this.revision = -1;
@@ -67,6 +76,7 @@ export class History {
   page(data) {
     const selector = this.#reading;
     this.#reading = null;
+    this.#failures = 0;
     const page = { rows: data.rows, before: data.before, bytes: JSON.stringify(data.rows).length };
     if (selector === "before") this.#prepend(page);
     else this.#latest(page, data);
@@ -79,9 +89,11 @@ export class History {
     this.#reading = null;
     if (selector === "before") {
       this.earlierFailed = true;
-      if (code === "cursor_unavailable") return this.reset();
+      return code === "cursor_unavailable" ? this.reset() : this.#again();
     }
-    return this.#again();
+    this.#dirty = false;
+    this.#failures += 1;
+    return [{ kind: "read_later", delayMs: backoff(this.#failures - 1) }];
   }
 
   /** A closed connection ends every read; the next open reads again. */

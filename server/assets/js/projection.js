@@ -2,11 +2,11 @@
  * What one client knows of one open session (state table 5.5 without deltas). Pure: replies and
  * pushes in, effects out, the view is read from the fields.
  *
- * Effects: load_latest, load_before, `{kind: "get_stream", entityId, knownSeq}`,
- * `{kind: "reopen"}` and `{kind: "ended", entityId, status}`.
+ * Effects: those of history.js, `{kind: "get_stream", entityId, knownSeq}`, `{kind: "reopen"}`,
+ * `{kind: "stream_later", entityId, delayMs}` and `{kind: "ended", entityId, status}`.
  */
 
-import { History } from "./history.js";
+import { BACKOFF_BASE_MS, History } from "./history.js";
 import { Scene } from "./scene.js";
 
 /** Session status values in which the server admits a message (`may_start`). */
@@ -127,10 +127,18 @@ export class Projection {
     return [];
   }
 
-  streamFailed(entityId) {
-    this.streamAsked.delete(entityId);
-    const scene = this.scenes.get(entityId);
-    if (scene) scene.awaiting = false;
+  /**
+   * The state of an entity could not be had. An entity the server does not know is not asked for
+   * again; otherwise the next attempt waits.
+   */
+  streamFailed(entityId, code) {
+    return code === "cursor_unavailable" ? [] : [{ kind: "stream_later", entityId, delayMs: BACKOFF_BASE_MS }];
+  }
+
+  /** The wait of `stream_later` is over. */
+  streamRetry(entityId) {
+    if (!this.streamAsked.delete(entityId)) return [];
+    return this.#fetch(entityId);
   }
 
   /** A message of this window that the server has not confirmed yet. */

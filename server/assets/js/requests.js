@@ -131,7 +131,7 @@ export class Requests {
     if (!entry || entry.state !== "asking") return [];
     const { state, reply, error } = frame.type === "request_result" ? frame.data : { state: "pending" };
     if (state === "failed") return this.#settle(entry, "failed", { type: "operation_error", data: error });
-    if (state === "done") return this.#settle(entry, reply ? (classify(entry.action, reply) ?? "done") : "done", reply);
+    if (state === "done") return this.#settle(entry, (reply && classify(entry.action, reply)) ?? "unknown", reply);
     if (state === "unknown") return this.#resend(now, entry);
     entry.due = now + ASK_AGAIN_MS;
     return [];

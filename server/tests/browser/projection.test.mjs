@@ -220,6 +220,28 @@ test("at most six pages are held; the newest ones go while older ones are read",
   assert.deepEqual(kinds(machine.reset()), ["load_latest"]);
 });
 
+test("a failed read of the newest page is repeated after a growing wait", () => {
+  const { machine } = open();
+  assert.deepEqual([0, 4, 5, 99].map(history.backoff), [1_000, 16_000, history.BACKOFF_CAP_MS, history.BACKOFF_CAP_MS]);
+  assert.deepEqual(machine.pageFailed("rate_limited"), [{ kind: "read_later", delayMs: 1_000 }]);
+  assert.deepEqual(kinds(machine.history.invalidate()), ["load_latest"]);
+  assert.deepEqual(machine.pageFailed(null), [{ kind: "read_later", delayMs: 2_000 }]);
+  machine.history.invalidate();
+  machine.page(page(1, []));
+  machine.history.invalidate();
+  assert.deepEqual(machine.pageFailed(null), [{ kind: "read_later", delayMs: 1_000 }]);
+});
+
+test("a stream state that fails is asked for again after a wait, an unknown entity never", () => {
+  const { machine } = open({ running: { r: 1 } });
+  const [later] = machine.streamFailed("r", null);
+  assert.equal(later.kind, "stream_later");
+  assert.deepEqual(machine.frame("stream_text", text(2, 1, "b")), [], "frames do not ask meanwhile");
+  assert.deepEqual(kinds(machine.streamRetry("r")), ["get_stream"]);
+  assert.deepEqual(machine.streamFailed("r", "cursor_unavailable"), []);
+  assert.deepEqual(machine.frame("sync_required", { session_id: "s", entity_id: "r" }), []);
+});
+
 test("equal failures toast once per five seconds, known and owned ones never, all are kept", () => {
   const store = new errors.ErrorStore();
   const record = (id, fields = {}) => ({ error_id: id, scope: "session", code: "handler_error", session_id: "s", operation_id: null, severity: "error", occurred_at: "2031-01-01T00:00:00.000Z", ...fields });

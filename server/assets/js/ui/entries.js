@@ -21,7 +21,7 @@ export function entryView(app, entry) {
 function userView(first) {
   const text = h("div", { class: "bubble" });
   const note = h("p", { class: "bubble-note", role: "status" });
-  const node = h("li", { class: "entry user" }, h("h3", { class: "visually-hidden" }, "You"), text, note);
+  const node = h("li", { class: "entry user" }, h("h2", { class: "visually-hidden" }, "You"), text, note);
   let state = first;
   return {
     node,
@@ -53,7 +53,7 @@ function answerView(app, first) {
   const items = new Keyed(parts, (entry) => (entry.question ? questionView(app, entry) : itemView(entry)));
   const foot = h("footer", { class: "answer-foot" });
   const status = phaseLine();
-  const node = h("li", { class: "entry answer" }, h("h3", { class: "visually-hidden" }, "Agent"), parts, status.node, foot);
+  const node = h("li", { class: "entry answer" }, h("h2", { class: "visually-hidden" }, "Agent"), parts, status.node, foot);
   let ids = new Set();
   let live = first.kind === "live";
   return {
@@ -75,8 +75,8 @@ function partsOf(entry) {
   const settled = entry.kind === "answer" || entry.terminal !== null;
   const last = entry.items.at(-1);
   const parts = entry.items.map((item) => {
-    const final = settled || (item !== last && item.kind !== "tool");
-    return { key: `item:${item.id}`, version: `${item.version}:${final}`, order: item.order, item, final };
+    const active = !settled && item === last;
+    return { key: `item:${item.id}`, version: `${item.version}:${settled}:${active}`, order: item.order, item, final: settled, active };
   });
   for (const question of entry.questions ?? []) {
     parts.push({ key: `question:${question.question_id}`, order: question.order, question });

@@ -10,7 +10,10 @@ const OUTPUT_SHOWN_MAX = 32_768;
 /** Items a person unfolded stay unfolded when the run settles. */
 const unfolded = new Set();
 
-/** Creates the view of an item; entries carry `item` and `final`. */
+/**
+ * Creates the view of an item; entries carry `item`, `final` (nothing of it can
+ * change any more) and `active` (the agent is at it).
+ */
 export function itemView({ item }) {
   if (item.kind === "thinking") return thinkingView(item);
   if (item.kind === "tool") return toolView(item);
@@ -59,10 +62,10 @@ function thinkingView(first) {
   const node = foldable(first, "thinking", h("summary", {}, icon("thought"), label, preview, icon("chevron")), body);
   return {
     node,
-    update({ item, final }) {
+    update({ item, active }) {
       const text = item.text ?? "";
-      setText(label, final ? "Thought" : "Thinking…");
-      node.classList.toggle("active", !final);
+      setText(label, active ? "Thinking…" : "Thought");
+      node.classList.toggle("active", active);
       setText(preview, lastLine(text));
       setText(body, text);
     },

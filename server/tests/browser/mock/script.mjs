@@ -52,10 +52,14 @@ export async function play(store, run, text) {
     store.settle(run, "failed", store.error(run.session, "turn_failed", "The agent ended with an error.", run.id));
     return;
   } else if (text.startsWith("/flood")) {
-    for (let n = 0; n < 4_000; n += 1) {
-      if (!store.row(run, "stream_text", { item_id: "text-1", item_kind: "text", text: `word${n} ${n % 40 === 39 ? "\n\n" : ""}` })) return;
-      if (n % 100 === 0) await pause(5);
+    const kinds = ["thinking", "text", "text", "interim"];
+    for (let n = 0; n < 1_440; n += 1) {
+      const kind = kinds[n % kinds.length];
+      if (!store.row(run, "stream_text", { item_id: `${kind}-1`, item_kind: kind, text: `piece ${n} ${"abcdefgh ".repeat(13)}\n` })) return;
+      if (n % 32 === 0) tool({ name: "flood", status: "running", summary: `${n} pieces sent` });
+      if (n % 32 === 0) await pause(5);
     }
+    tool({ name: "flood", status: "done", summary: "1440 pieces sent" });
   } else if (!(await say("text-1", "text", ANSWER.replace("{text}", text), 8))) {
     return;
   }
