@@ -1,4 +1,194 @@
-//! The agents of this server: the kinds behind the agent port.
+//! The agents of this server: what is configured, and the kinds behind the agent port.
 
+pub mod config;
 pub mod demo;
 mod interrupt;
+pub mod openai;
+
+use std::sync::Arc;
+
+use runwarden_runtime::ports::{AgentFactory, World};
+
+pub use config::{AgentConfig, AgentConfigError, AgentKind};
+use demo::DemoFactory;
+use openai::{Endpoint, Models, OpenAiFactory, TlsRoots};
+
+/// Most agents a configuration may name.
+pub const AGENTS_MAX: usize = 64;
+
+/// Most characters of an agent's name.
+pub const NAME_CHARS_MAX: usize = 64;
+
+/// Most characters of an agent's label.
+pub const LABEL_CHARS_MAX: usize = 80;
+
+/// Most models one agent may offer.
+pub const MODELS_MAX: usize = 64;
+
+/// Most characters of a model's name.
+pub const MODEL_CHARS_MAX: usize = 128;
+
+/// The configured agents, at least one.
+#[derive(Clone)]
+pub struct Agents {
+    factories: Vec<Arc<dyn AgentFactory>>,
+    default: usize,
+}
+
+/// Makes the agents of a configuration; an empty one means a single demo agent. The keys come from
+/// the environment of the process.
+///
+/// # Errors
+/// [`AgentConfigError`] says which agent is wrong and what to change.
+pub fn build<W: World>(configs: &[AgentConfig], world: &W) -> Result<Agents, AgentConfigError> {
+    build_with(configs, world, &|name| std::env::var(name).ok())
+}
+
+/// [`build`] with an environment of the caller's choice: `SSL_CERT_FILE` and the keys are read from it.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with<W: World>(
+    configs: &[AgentConfig],
+    world: &W,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<Agents, AgentConfigError> {
+    if configs.len() > AGENTS_MAX {
+        return Err(AgentConfigError::TooManyAgents { agents_max: AGENTS_MAX });
+    }
+    let demo = [demo_config()];
+    let configs = if configs.is_empty() { &demo } else { configs };
+    let mut factories: Vec<Arc<dyn AgentFactory>> = Vec::with_capacity(configs.len());
+    for config in configs {
+        check_names(config)?;
+        if factories.iter().any(|known| known.profile().name == config.name) {
+            return Err(AgentConfigError::Duplicate { name: config.name.clone() });
+        }
+        factories.push(match config.kind {
+            AgentKind::Demo => Arc::new(build_demo(config, world)?),
+            AgentKind::Openai => Arc::new(build_openai(config, world, environment)?),
+        });
+    }
+    Ok(Agents { factories, default: 0 })
+}
+
+impl Agents {
+    /// The agent with this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<dyn AgentFactory>> {
+        self.factories.iter().find(|factory| factory.profile().name == name)
+    }
+
+    /// The agent of sessions that name none: the first one, or that of [`Agents::with_default`].
+    pub fn default_agent(&self) -> &Arc<dyn AgentFactory> {
+        &self.factories[self.default]
+    }
+
+    /// All agents, in the order of the configuration.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn AgentFactory>> {
+        self.factories.iter()
+    }
+
+    /// The same agents with another default.
+    ///
+    /// # Errors
+    /// [`AgentConfigError::Unknown`] when no agent has the name.
+    pub fn with_default(mut self, name: &str) -> Result<Self, AgentConfigError> {
+        let names: Vec<&str> = self.iter().map(|factory| factory.profile().name.as_str()).collect();
+        let Some(position) = names.iter().position(|known| *known == name) else {
+            let known = names.join(", ");
+            return Err(AgentConfigError::Unknown { name: name.to_owned(), known });
+        };
+        self.default = position;
+        Ok(self)
+    }
+}
+
+fn demo_config() -> AgentConfig {
+    AgentConfig {
+        name: "demo".into(),
+        label: Some("Demo".into()),
+        kind: AgentKind::Demo,
+        base_url: None,
+        model: None,
+        models: Vec::new(),
+        key_env: None,
+    }
+}
+
+fn label(config: &AgentConfig) -> String {
+    config.label.clone().unwrap_or_else(|| config.name.clone())
+}
+
+fn check_names(config: &AgentConfig) -> Result<(), AgentConfigError> {
+    let names = [("name", Some(&config.name), NAME_CHARS_MAX)];
+    let labels = [("label", config.label.as_ref(), LABEL_CHARS_MAX)];
+    let model = [("model", config.model.as_ref(), MODEL_CHARS_MAX)];
+    let models = config.models.iter().map(|model| ("models", Some(model), MODEL_CHARS_MAX));
+    for (field, value, characters_max) in names.into_iter().chain(labels).chain(model).chain(models)
+    {
+        let Some(value) = value else { continue };
+        if value.trim().is_empty() || value.chars().count() > characters_max {
+            let agent = config.name.chars().take(NAME_CHARS_MAX).collect();
+            return Err(AgentConfigError::Length { agent, field, characters_max });
+        }
+    }
+    Ok(())
+}
+
+fn build_demo<W: World>(
+    config: &AgentConfig,
+    world: &W,
+) -> Result<DemoFactory<W>, AgentConfigError> {
+    let foreign = [
+        ("base_url", config.base_url.is_some()),
+        ("model", config.model.is_some()),
+        ("models", !config.models.is_empty()),
+        ("key_env", config.key_env.is_some()),
+    ];
+    if let Some((field, _)) = foreign.into_iter().find(|(_, is_set)| *is_set) {
+        return Err(AgentConfigError::Meaningless { agent: config.name.clone(), field });
+    }
+    Ok(DemoFactory::new(config.name.clone(), label(config), world.clone(), demo::PACE))
+}
+
+fn build_openai<W: World>(
+    config: &AgentConfig,
+    world: &W,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<OpenAiFactory<W>, AgentConfigError> {
+    let agent = config.name.clone();
+    let missing =
+        |field, hint| AgentConfigError::Missing { agent: config.name.clone(), field, hint };
+    let base_url = config.base_url.as_deref().ok_or_else(|| {
+        missing("base_url", "the endpoint without /chat/completions, like http://127.0.0.1:8080/v1")
+    })?;
+    let models = models(config)?
+        .ok_or_else(|| missing("model", "the name the endpoint knows its model by"))?;
+    let key = match &config.key_env {
+        None => None,
+        Some(variable) => {
+            Some(environment(variable).filter(|key| !key.is_empty()).ok_or_else(|| {
+                AgentConfigError::KeyNotSet { agent: agent.clone(), variable: variable.clone() }
+            })?)
+        }
+    };
+    let extra = environment("SSL_CERT_FILE").filter(|path| !path.is_empty());
+    let roots = TlsRoots { extra_file: extra.map(Into::into) };
+    let endpoint = Endpoint::new(base_url, key.as_deref(), &roots)
+        .map_err(|source| AgentConfigError::Endpoint { agent: agent.clone(), source })?;
+    Ok(OpenAiFactory::new(agent, label(config), models, endpoint, world.clone()))
+}
+
+fn models(config: &AgentConfig) -> Result<Option<Models>, AgentConfigError> {
+    let agent = config.name.clone();
+    if config.models.len() > MODELS_MAX {
+        return Err(AgentConfigError::TooManyModels { agent, models_max: MODELS_MAX });
+    }
+    let Some(default) = config.model.as_ref().or(config.models.first()) else {
+        return Ok(None);
+    };
+    if !config.models.is_empty() && !config.models.contains(default) {
+        return Err(AgentConfigError::ForeignModel { agent, model: default.clone() });
+    }
+    Ok(Some(Models { default: default.clone(), offered: config.models.clone() }))
+}
