@@ -21,7 +21,7 @@ pub fn format(time_ms: i64) -> Option<String> {
     Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"))
 }
 
-/// The time of a text made by [`format`]; none for any other text.
+/// The time of a text made by [`format()`]; none for any other text.
 pub fn parse(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
