@@ -8,6 +8,7 @@ pub mod delivery;
 pub mod errors;
 pub mod ids;
 pub mod instant;
+pub mod invariants;
 pub mod journal;
 pub mod laws;
 pub mod machine;

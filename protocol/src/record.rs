@@ -10,6 +10,15 @@ use crate::machine::Reject;
 /// FNV-1a offset basis of 64 bits: the digest before the first record.
 pub const DIGEST_START: Digest = Digest(0xcbf2_9ce4_8422_2325);
 
+/// Version of the machines' inputs and states, as race files state it.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// Kind of the input of a step that only time made: [`crate::machine::Machine::tick`].
+pub const TICK: &str = "tick";
+
+/// Greatest magnitude of a number in a record, 2^53 − 1.
+pub const NUMBER_MAX: u64 = (1 << 53) - 1;
+
 const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// A chained FNV-1a hash over canonical JSON, written as 16 hex digits.
@@ -47,7 +56,8 @@ impl std::str::FromStr for Digest {
     type Err = RecordError;
 
     fn from_str(text: &str) -> Result<Self, RecordError> {
-        if text.len() != 16 {
+        let lower_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+        if text.len() != 16 || !text.bytes().all(lower_hex) {
             return Err(RecordError::Digest);
         }
         u64::from_str_radix(text, 16).map(Self).map_err(|_| RecordError::Digest)
@@ -69,6 +79,7 @@ impl<'de> Deserialize<'de> for Digest {
 
 /// One step of one machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Record {
     /// Number of the step, from 1.
     pub n: u64,
@@ -81,6 +92,7 @@ pub struct Record {
     /// The outputs in order.
     pub outputs: Vec<Value>,
     /// Why the input was turned away, if it was.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub reject: Option<RecordReject>,
     /// The chain after this record.
     pub digest: Digest,
@@ -88,6 +100,7 @@ pub struct Record {
 
 /// A rejection inside a [`Record`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct RecordReject {
     /// `local` or `remote`.
     pub side: String,
@@ -102,8 +115,22 @@ pub enum RecordError {
     #[error("not a record: {0}")]
     Malformed(String),
     /// A digest is not 16 lowercase hex digits.
-    #[error("a digest has 16 hex digits")]
+    #[error("a digest has 16 lowercase hex digits")]
     Digest,
+    /// The numbers of a chain have no holes.
+    #[error("record {found} stands where record {expected} is due: a line is missing or moved")]
+    Number {
+        /// What the line says.
+        found: u64,
+        /// The number that is due.
+        expected: u64,
+    },
+    /// Time falls.
+    #[error("record {n}: time falls below that of the record before")]
+    Time {
+        /// Number of the record.
+        n: u64,
+    },
     /// The chain does not continue the record before.
     #[error("record {n}: digest is {found}, the chain gives {expected}")]
     Chain {
@@ -120,12 +147,13 @@ pub enum RecordError {
 #[derive(Clone, Debug)]
 pub struct Recorder {
     next: u64,
+    now: Instant,
     digest: Digest,
 }
 
 impl Default for Recorder {
     fn default() -> Self {
-        Self { next: 1, digest: DIGEST_START }
+        Self { next: 1, now: Instant::ZERO, digest: DIGEST_START }
     }
 }
 
@@ -158,6 +186,7 @@ impl Recorder {
         };
         record.digest = digest_after(self.digest, &record)?;
         self.next += 1;
+        self.now = now;
         self.digest = record.digest;
         Ok(record)
     }
@@ -165,13 +194,21 @@ impl Recorder {
     /// Checks that `record` continues the chain, and moves the chain on.
     ///
     /// # Errors
-    /// [`RecordError::Chain`] when the digest of the record is another one.
+    /// [`RecordError::Number`] and [`RecordError::Time`] when the record is out of order,
+    /// [`RecordError::Chain`] when its digest is another one.
     pub fn check(&mut self, record: &Record) -> Result<(), RecordError> {
+        if record.n != self.next {
+            return Err(RecordError::Number { found: record.n, expected: self.next });
+        }
+        if record.now_us < self.now {
+            return Err(RecordError::Time { n: record.n });
+        }
         let expected = digest_after(self.digest, record)?;
         if expected != record.digest {
             return Err(RecordError::Chain { n: record.n, found: record.digest, expected });
         }
-        self.next = record.n + 1;
+        self.next += 1;
+        self.now = record.now_us;
         self.digest = expected;
         Ok(())
     }
@@ -183,13 +220,51 @@ impl Record {
     /// # Errors
     /// [`RecordError::Malformed`] with the reason.
     pub fn from_line(line: &str) -> Result<Self, RecordError> {
-        serde_json::from_str(line).map_err(|error| RecordError::Malformed(error.to_string()))
+        let record: Self = serde_json::from_str(line)
+            .map_err(|error| RecordError::Malformed(error.to_string()))?;
+        record.check_shape()?;
+        Ok(record)
     }
 
     /// The record as one line without its LF.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("a record holds JSON values and strings only")
     }
+
+    fn check_shape(&self) -> Result<(), RecordError> {
+        let malformed = |reason: &str| Err(RecordError::Malformed(reason.to_owned()));
+        if self.n == 0 || self.n > NUMBER_MAX || self.now_us.as_micros() > NUMBER_MAX {
+            return malformed("`n` counts from 1, and no number is above 2^53-1");
+        }
+        if self.machine.is_empty() {
+            return malformed("`machine` is empty");
+        }
+        check_entry(&self.input)?;
+        self.outputs.iter().try_for_each(check_entry)?;
+        match &self.reject {
+            Some(reject) if !["local", "remote"].contains(&reject.side.as_str()) => {
+                malformed("the side of a reject is `local` or `remote`")
+            }
+            Some(_) if !self.outputs.is_empty() => malformed("a rejected input has no outputs"),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Checks that `entry` may be an input or output of a record: an object with its `kind`, its numbers
+/// integers within ±[`NUMBER_MAX`].
+///
+/// # Errors
+/// [`RecordError::Malformed`] with the reason.
+pub fn check_entry(entry: &Value) -> Result<(), RecordError> {
+    let kind = entry.as_object().and_then(|fields| fields.get("kind"));
+    if kind.and_then(Value::as_str).is_none_or(str::is_empty) {
+        return Err(RecordError::Malformed("an input or output is an object with `kind`".into()));
+    }
+    if !has_plain_numbers(entry) {
+        return Err(RecordError::Malformed("a number is no integer within ±(2^53-1)".into()));
+    }
+    Ok(())
 }
 
 impl From<&Reject> for RecordReject {
@@ -241,6 +316,19 @@ fn write_canonical(value: &Value, text: &mut String) {
     }
 }
 
+fn has_plain_numbers(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => number <= NUMBER_MAX,
+            (None, Some(number)) => number.unsigned_abs() <= NUMBER_MAX,
+            (None, None) => false,
+        },
+        Value::Array(entries) => entries.iter().all(has_plain_numbers),
+        Value::Object(fields) => fields.values().all(has_plain_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => true,
+    }
+}
+
 fn to_value<T: Serialize>(value: &T) -> Result<Value, RecordError> {
     serde_json::to_value(value).map_err(|error| RecordError::Malformed(error.to_string()))
 }
@@ -289,7 +377,46 @@ mod tests {
             .unwrap();
         let mut checker = Recorder::default();
         checker.check(&Record::from_line(&first.to_line()).unwrap()).unwrap();
+        let right = second.clone();
         second.now_us = Instant::from_micros(5);
         assert!(matches!(checker.check(&second), Err(RecordError::Chain { n: 2, .. })));
+        second.n = 3;
+        let expected = RecordError::Number { found: 3, expected: 2 };
+        assert_eq!(checker.check(&second), Err(expected));
+        assert_eq!(checker.check(&right), Ok(()));
+        second.now_us = Instant::from_micros(3);
+        assert_eq!(checker.check(&second), Err(RecordError::Time { n: 3 }));
+    }
+
+    #[test]
+    fn lines_that_are_no_records_are_refused() {
+        let line = |change: fn(&mut Value)| {
+            let mut record = json!({
+                "n": 1, "now_us": 0, "machine": "run/a", "input": {"kind": "stop"},
+                "outputs": [], "reject": null, "digest": "0123456789abcdef",
+            });
+            change(&mut record);
+            Record::from_line(&record.to_string())
+        };
+        assert!(line(|_| ()).is_ok());
+        assert!(line(|r| r["input"]["at"] = json!(NUMBER_MAX)).is_ok());
+        assert!(line(|r| r["input"]["at"] = json!(NUMBER_MAX + 1)).is_err());
+        assert!(line(|r| r["input"]["at"] = json!(-(NUMBER_MAX as i64))).is_ok());
+        assert!(line(|r| r["input"]["at"] = json!(-(NUMBER_MAX as i64) - 1)).is_err());
+        assert!(line(|r| r["n"] = json!(0)).is_err());
+        assert!(line(|r| r["now_us"] = json!(NUMBER_MAX + 1)).is_err());
+        assert!(line(|r| r["machine"] = json!("")).is_err());
+        assert!(line(|r| r["input"] = json!({"name": "stop"})).is_err());
+        assert!(line(|r| r["outputs"] = json!([1])).is_err());
+        assert!(line(|r| r["extra"] = json!(1)).is_err());
+        assert!(line(|r| r["digest"] = json!("0123456789ABCDEF")).is_err());
+        assert!(line(|r| r["reject"] = json!({"side": "us", "code": "x"})).is_err());
+        assert!(line(|r| drop(r.as_object_mut().unwrap().remove("reject"))).is_err());
+        assert!(line(|r| r["reject"] = json!({"side": "local", "code": "x"})).is_ok());
+        let spoken = |r: &mut Value| {
+            r["reject"] = json!({"side": "local", "code": "x"});
+            r["outputs"] = json!([{"kind": "reply"}]);
+        };
+        assert!(line(spoken).is_err());
     }
 }

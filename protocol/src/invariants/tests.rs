@@ -1,0 +1,175 @@
+use serde_json::{Value, json};
+
+use super::{Auditor, Judged, RUNS_MAX, ShapeError};
+use crate::instant::Instant;
+use crate::machine::Reject;
+use crate::record::{Record, Recorder};
+
+fn trace(steps: &[(Value, Vec<Value>)]) -> Vec<Record> {
+    let mut recorder = Recorder::default();
+    steps
+        .iter()
+        .map(|(input, outputs)| {
+            recorder.record(Instant::ZERO, "run/ses_1", input, outputs, None).unwrap()
+        })
+        .collect()
+}
+
+fn broken(steps: &[(Value, Vec<Value>)]) -> Vec<(&'static str, u64)> {
+    let mut auditor = Auditor::default();
+    trace(steps)
+        .iter()
+        .flat_map(|record| auditor.check(record).unwrap())
+        .map(|violation| (violation.invariant, violation.n))
+        .collect()
+}
+
+fn admitted() -> (Value, Vec<Value>) {
+    (json!({"kind": "start"}), vec![json!({"kind": "admit", "run_id": "run_1"})])
+}
+
+fn persisted(first_seq: u64, count: u64) -> Value {
+    json!({"kind": "persisted", "run_id": "run_1", "first_seq": first_seq, "count": count})
+}
+
+fn published(first_seq: u64, rows: usize) -> Value {
+    json!({"kind": "published", "run_id": "run_1", "first_seq": first_seq, "rows": vec![1; rows]})
+}
+
+fn committed() -> Value {
+    json!({"kind": "committed", "run_id": "run_1", "revision": 2})
+}
+
+fn ended(seq: Option<u64>) -> Value {
+    json!({"kind": "run_ended", "run_id": "run_1", "outcome": "completed", "seq": seq})
+}
+
+fn good() -> Vec<(Value, Vec<Value>)> {
+    vec![
+        admitted(),
+        (persisted(1, 2), vec![published(1, 2)]),
+        (persisted(3, 1), vec![published(3, 1)]),
+        (committed(), vec![ended(Some(4))]),
+    ]
+}
+
+#[test]
+fn a_true_trace_breaks_nothing_and_is_counted() {
+    assert_eq!(broken(&good()), []);
+    let mut auditor = Auditor::default();
+    for record in trace(&good()) {
+        auditor.check(&record).unwrap();
+    }
+    let judged = Judged { records: 4, runs: 1, rows: 3, terminals: 1, forgotten: 0 };
+    assert_eq!(auditor.judged(), judged);
+}
+
+/// A second end of a run is found, whatever lies between.
+#[test]
+fn a_second_end_is_found() {
+    let mut steps = good();
+    steps.push((committed(), vec![ended(None)]));
+    assert_eq!(broken(&steps), [("INV-TERM", 5)]);
+}
+
+/// A hole, a repeat, a start above 1 and a wrong terminal number are found.
+#[test]
+fn numbers_that_are_not_one_to_n_are_found() {
+    for (position, step) in [
+        (1, (persisted(2, 2), vec![published(2, 2)])),
+        (2, (persisted(4, 1), vec![published(4, 1)])),
+        (2, (persisted(2, 1), vec![published(2, 1)])),
+        (3, (committed(), vec![ended(Some(3))])),
+        (3, (committed(), vec![ended(Some(5))])),
+    ] {
+        let mut steps = good();
+        steps.truncate(position);
+        steps.push(step);
+        assert_eq!(broken(&steps), [("INV-SEQ", position as u64 + 1)], "{steps:?}");
+    }
+}
+
+/// A run found at start continues behind its last row; one whose start is not in the trace
+/// continues from where it is first seen.
+#[test]
+fn numbers_continue_where_a_trace_begins() {
+    let recovered = json!({"kind": "recover", "run_id": "run_1", "last_seq": 7});
+    let settled = (committed(), vec![ended(Some(8))]);
+    assert_eq!(broken(&[(recovered.clone(), vec![]), settled]), []);
+    let wrong = (committed(), vec![ended(Some(9))]);
+    assert_eq!(broken(&[(recovered, vec![]), wrong]), [("INV-SEQ", 2)]);
+    let later =
+        [(persisted(5, 1), vec![published(5, 1)]), (persisted(7, 1), vec![published(7, 1)])];
+    assert_eq!(broken(&later), [("INV-SEQ", 2)]);
+}
+
+/// What was shown before it was durable is found.
+#[test]
+fn what_is_shown_before_it_is_durable_is_found() {
+    let early = [admitted(), (json!({"kind": "produced"}), vec![published(1, 1)])];
+    assert_eq!(broken(&early), [("DI-5", 2)]);
+    let too_much = [admitted(), (persisted(1, 1), vec![published(1, 2)])];
+    assert_eq!(broken(&too_much), [("DI-5", 2)]);
+    let mut steps = good();
+    steps.insert(3, (committed(), vec![]));
+    steps[4].0 = json!({"kind": "returned", "run_id": "run_1"});
+    assert_eq!(broken(&steps), [("DI-5", 5)]);
+}
+
+/// Nothing is shown of a run that ended, with a number or without.
+#[test]
+fn rows_after_the_end_are_found() {
+    let degraded = json!({"kind": "published_degraded", "run_id": "run_1", "rows": []});
+    for output in [published(5, 1), degraded] {
+        let mut steps = good();
+        steps.push((persisted(5, 1), vec![output]));
+        assert_eq!(broken(&steps), [("DI-7", 5)]);
+    }
+}
+
+#[test]
+fn runs_and_machines_are_judged_apart() {
+    let mut steps = good();
+    let journal = |kind: &str| json!({"kind": kind, "first_seq": 1, "count": 1, "rows": [1]});
+    steps.push((journal("persisted"), vec![journal("published")]));
+    assert_eq!(broken(&steps), []);
+}
+
+#[test]
+fn a_rejected_input_has_no_effect() {
+    let mut auditor = Auditor::default();
+    let mut recorder = Recorder::default();
+    let reject = Reject::Local("nothing_in_flight");
+    let none: [Value; 0] = [];
+    let record =
+        recorder.record(Instant::ZERO, "run/a", &persisted(1, 9), &none, Some(&reject)).unwrap();
+    assert_eq!(auditor.check(&record), Ok(vec![]));
+    assert_eq!(auditor.judged().runs, 0);
+}
+
+#[test]
+fn a_judged_kind_without_its_fields_is_refused() {
+    let mut auditor = Auditor::default();
+    let record =
+        &trace(&[(json!({"kind": "persisted", "run_id": "run_1", "count": 1}), vec![])])[0];
+    let error = ShapeError { n: 1, kind: "persisted".into(), field: "first_seq" };
+    assert_eq!(auditor.check(record), Err(error));
+}
+
+/// The runs remembered are bounded, and forgetting is counted.
+#[test]
+fn the_runs_remembered_are_bounded() {
+    let mut auditor = Auditor::default();
+    let mut see = |number: usize| {
+        let output = json!({"kind": "admit", "run_id": format!("run_{number}")});
+        let record = &trace(&[(json!({"kind": "start"}), vec![output])])[0];
+        auditor.check(record).unwrap();
+        auditor.judged().forgotten
+    };
+    for number in 0..RUNS_MAX - 1 {
+        see(number);
+    }
+    assert_eq!(see(RUNS_MAX - 1), 0);
+    assert_eq!(see(RUNS_MAX - 1), 0);
+    assert_eq!(see(RUNS_MAX), 1);
+}
