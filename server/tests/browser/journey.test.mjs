@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, send, shot, stopButton, target, transcriptOf } from "./support.mjs";
+import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, partsOf, send, shot, stopButton, target, transcriptOf } from "./support.mjs";
 
 let browser;
 let server;
@@ -29,7 +29,6 @@ test("the page signs in with the token of the address and removes it", async () 
   assert.deepEqual(page.problems, []);
 });
 
-// CTX-05 [browser]: the prompt stands before everything of its run, live and settled.
 test("a message is answered with streamed text", async () => {
   await newSession(page);
   await shot(page, "new-session");
@@ -45,7 +44,7 @@ test("a message is answered with streamed text", async () => {
   assert.deepEqual(page.problems, []);
 });
 
-// ATT-25 [browser], ATT-23 [browser]: settling and reloading add no card and lose none.
+// ATT-25 [browser], ATT-23 [browser], ECHO-04 [browser]: settling and reloading add no item and lose none, interim text included.
 test("a tool call shows one card, live, settled and after a reload", async () => {
   await newSession(page);
   await send(page, "/tool");
@@ -56,12 +55,29 @@ test("a tool call shows one card, live, settled and after a reload", async () =>
   assert.ok(settled.join().includes("answer"));
   const cards = await page.locator(".card.tool").count();
   assert.ok(cards >= 1);
+  const parts = await partsOf(page);
+  assert.ok(parts.includes("interim:"), parts.join());
   await page.reload();
   await connected(page);
   await lastAnswer(page).waitFor();
   await idle(page);
   assert.deepEqual(await transcriptOf(page), settled);
   assert.equal(await page.locator(".card.tool").count(), cards);
+  assert.deepEqual(await partsOf(page), parts);
+});
+
+// ATT-24 [browser]: after a reload during a run its items stand in row order.
+test("a reload between the parts of an answer keeps their order", async () => {
+  await newSession(page);
+  await send(page, "/tool");
+  await page.locator(".card.tool").first().waitFor();
+  await page.reload();
+  await page.locator(".card.tool").first().waitFor();
+  const live = await partsOf(page);
+  await idle(page);
+  const settled = await partsOf(page);
+  assert.ok(live.length >= 2 && settled.length > 2, settled.join());
+  assert.deepEqual(settled.slice(0, live.length), live);
 });
 
 // UIX-20 [browser], OBS-08 [browser], WEB-18 [browser]: Stop is offered while the run may be stopped, and stopping is shown, never a cancelled run before its terminal.
@@ -87,7 +103,6 @@ test("Stop during a slow answer shows stopping, then the terminal", async () => 
   await idle(page);
 });
 
-// ATT-24 [browser]: after a reload during a run its items stand in row order and go on.
 test("a reload during a run finds the same transcript and goes on", async () => {
   await newSession(page);
   await send(page, "/slow");
@@ -128,15 +143,18 @@ test("a question is asked, survives a reload, and closes in both windows when an
   await shot(page, "question");
   const other = await openTab(context, page.url());
   await other.locator('.question[data-outcome="open"]').waitFor();
+  await other.evaluate(watchOutcomes);
   await page.reload();
   await page.locator('.question[data-outcome="open"]').waitFor();
   await answer(page);
   await page.locator('.question[data-outcome="open"]').waitFor({ state: "detached" });
   await other.locator('.question[data-outcome="open"]').waitFor({ state: "detached" });
   await Promise.all([idle(page), idle(other)]);
+  assert.ok((await other.evaluate(() => window.outcomes)).includes("answered"), "it closed when it was answered, not with its run");
   await other.close();
 });
 
+// CTX-05 [browser]: the prompt stands before everything of its run, in the window that did not send it too.
 test("a second tab sees the same, live and settled", async () => {
   await newSession(page);
   await send(page, "/slow");
@@ -148,10 +166,12 @@ test("a second tab sees the same, live and settled", async () => {
   await Promise.all([page, other].map((tab) => tab.locator('.entry.divider[data-marker="cancelled"]').waitFor({ timeout: 15_000 })));
   await Promise.all([idle(page), idle(other)]);
   assert.deepEqual(await transcriptOf(other), await transcriptOf(page));
+  await page.evaluate(watchOrder);
   await send(other, "From the other tab");
   await page.locator(".entry.user", { hasText: "From the other tab" }).waitFor();
   await Promise.all([idle(page), idle(other)]);
   assert.deepEqual(await transcriptOf(other), await transcriptOf(page));
+  assert.deepEqual(await page.evaluate(() => window.orphans), []);
   assert.deepEqual([...page.problems, ...other.problems], []);
   await other.close();
 });
@@ -226,6 +246,27 @@ async function answer(tab) {
   if ((await options.count()) > 0) return options.first().click();
   await card.getByRole("textbox").fill("yes");
   return card.getByRole("button", { name: "Answer" }).click();
+}
+
+/** Runs in the page: notes every outcome a question card showed. */
+function watchOutcomes() {
+  window.outcomes = [];
+  const look = () => {
+    for (const node of document.querySelectorAll(".question")) window.outcomes.push(node.dataset.outcome);
+  };
+  new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true });
+}
+
+/** Runs in the page: notes every answer that stood without its prompt before it. */
+function watchOrder() {
+  window.orphans = [];
+  const look = () => {
+    for (const node of document.querySelectorAll(".entry.answer")) {
+      const before = node.previousElementSibling;
+      if (!before?.classList.contains("user")) window.orphans.push(before?.className ?? "nothing");
+    }
+  };
+  new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
 }
 
 /** Runs in the page: notes what is on screen until the marker appears. */

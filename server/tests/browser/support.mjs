@@ -85,6 +85,14 @@ export function transcriptOf(page) {
   }));
 }
 
+/** Kinds of the parts of the last answer, in order. */
+export function partsOf(page) {
+  return lastAnswer(page).locator(".parts > *:not(.question)").evaluateAll((nodes) => nodes.map((node) => {
+    const kind = ["thinking", "tool", "interim", "prose"].find((name) => node.classList.contains(name));
+    return `${kind}:${node.querySelector(".card-title.mono")?.textContent ?? ""}`;
+  }));
+}
+
 /** Takes a screenshot into `RUNWARDEN_SHOTS`, if that is set. */
 export async function shot(page, name) {
   const folder = process.env.RUNWARDEN_SHOTS;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, afterEach, test } from "node:test";
-import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, send, shot, stopButton, target, transcriptOf } from "./support.mjs";
+import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, partsOf, send, shot, stopButton, target, transcriptOf } from "./support.mjs";
 import { intercept } from "./wire.mjs";
 
 let browser;
@@ -160,29 +160,70 @@ test("frames of another session or of an ended run change nothing", async () => 
 
 // SES-49 [browser]: live items keep their order when a frame is lost and the state is fetched.
 test("a lost frame is noticed and the state fetched with the known seq", async () => {
-  let dropped = false;
   let texts = 0;
   wire.down = (frame) => {
-    if (frame.type !== "stream_text" || frame.data.item_kind !== "text") return frame;
-    texts += 1;
-    if (texts !== 4) return frame;
-    dropped = true;
-    return null;
+    if (frame.type === "stream_text") texts += 1;
+    return frame.type === "stream_text" && texts === 4 ? null : frame;
   };
-  await send(page, "/slow");
-  await page.waitForFunction(() => document.querySelector(".entry.answer:last-child .prose")?.textContent.length > 150);
-  assert.ok(dropped);
+  await send(page, "/tool");
+  await page.locator(".card.tool").first().waitFor();
+  const live = await partsOf(page);
   const asked = wire.sent.filter((each) => each.action === "get_stream");
   assert.equal(asked.length, 1);
   assert.ok(asked[0].known_seq > 0);
-  const live = await proseOf(page);
-  await stopButton(page).click();
-  await ended(page);
-  assert.ok((await proseOf(page)).startsWith(live), "the settled text begins with what was shown");
+  await idle(page);
+  assert.deepEqual((await partsOf(page)).slice(0, live.length), live);
   const other = await openTab(context, page.url());
   await lastAnswer(other).waitFor();
   assert.deepEqual(await transcriptOf(other), await transcriptOf(page));
   await other.close();
+});
+
+// OBS-07 [browser]: only its answer ends a submit, and the server's idle row is believed.
+test("a submit stays in flight until its answer, and an idle session may be sent to", async () => {
+  let item = null;
+  let held = null;
+  wire.down = (frame) => {
+    if (frame.type === "session_item") item = frame.data;
+    if (frame.type !== "message_ack") return frame;
+    held = frame;
+    return null;
+  };
+  await send(page, "/slow");
+  await stopButton(page).waitFor();
+  await lastAnswer(page).waitFor();
+  const idleItem = (raise) => ({ ...item, item: { ...item.item, status: "idle", run: null, session_revision: item.item.session_revision + raise } });
+  wire.down = (frame) => (frame.type === "session_item" ? null : frame);
+  wire.push("session_item", idleItem(1));
+  await page.locator(".composer textarea").fill("next");
+  await page.waitForTimeout(300);
+  assert.equal(await page.locator(".composer button[type=submit]:enabled").count(), 0, "unanswered: still in flight");
+  wire.push(held.type, held.data);
+  await stopButton(page).waitFor();
+  wire.push("session_item", idleItem(2));
+  await page.locator(".composer button[type=submit]:enabled").waitFor();
+  await page.locator(".composer textarea").fill("");
+});
+
+// WEB-11 [browser]: many deltas in one frame are one update of the page.
+test("a burst of deltas draws once per animation frame", async () => {
+  let last = null;
+  wire.down = (frame) => {
+    if (typeof frame.data.stream_seq === "number") last = frame.data;
+    return frame;
+  };
+  await send(page, "/ask");
+  await page.locator('.question[data-outcome="open"]').waitFor();
+  await page.waitForTimeout(200);
+  await page.evaluate(countDraws);
+  let seq = last.stream_seq;
+  for (let n = 0; n < 400; n += 1) {
+    seq += 1;
+    wire.push("stream_text", { session_id: last.session_id, entity_id: last.entity_id, item_id: "burst", item_kind: "text", base_seq: n === 0 ? 0 : seq - 1, stream_seq: seq, replay_degraded: false, text: `word${n} ` });
+  }
+  await page.locator(".prose", { hasText: "word399" }).waitFor();
+  const { draws, frames } = await page.evaluate(() => window.counted);
+  assert.ok(draws >= 1 && draws <= frames + 1, `${draws} draws in ${frames} frames`);
 });
 
 test("sync_required asks for the named stream, once per frame", async () => {
@@ -321,6 +362,17 @@ async function runIdOf(hand, tab) {
 function errorOf(n, sessionId) {
   const id = String(n).padStart(32, "0");
   return { error_id: `err_${id}`, request_id: null, scope: "session", code: "handler_error", message: "The command failed.", action: null, session_id: sessionId, operation_id: null, retryable: false, severity: "error", correlation_id: `corr_${id}`, occurred_at: new Date().toISOString() };
+}
+
+/** Runs in the page: counts animation frames, and tasks that changed the transcript. */
+function countDraws() {
+  window.counted = { draws: 0, frames: 0 };
+  const tick = () => {
+    window.counted.frames += 1;
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+  new MutationObserver(() => { window.counted.draws += 1; }).observe(document.querySelector(".entries"), { subtree: true, childList: true, characterData: true });
 }
 
 /** Runs in the page: notes when the next error card enters the document. */

@@ -41,6 +41,7 @@ export async function play(store, run, text) {
     tool({ name: "clock", status: "running", input: { zone: "UTC" } });
     await pause(700);
     tool({ name: "clock", status: "done", input: { zone: "UTC" }, output: "2031-04-05T06:07:08Z", summary: "06:07:08 UTC" });
+    await say("note-1", "interim", "The clock answered. I put it into words.", 20);
     await say("text-2", "text", "It is a few minutes past six.", 20);
   } else if (text.startsWith("/ask")) {
     await say("text-1", "text", "I need a decision before I go on.", 20);
