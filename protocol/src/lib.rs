@@ -10,6 +10,7 @@ pub mod ids;
 pub mod instant;
 pub mod invariants;
 pub mod journal;
+pub mod json_bytes;
 pub mod laws;
 pub mod machine;
 pub mod record;

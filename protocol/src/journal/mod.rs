@@ -2,4 +2,5 @@
 
 pub mod row;
 pub mod run_journal;
+pub mod text_merge;
 pub mod turn_journal;

@@ -3,4 +3,5 @@
 pub mod context;
 pub mod list;
 pub mod record;
+pub mod scene;
 pub mod settle;
