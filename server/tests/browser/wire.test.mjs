@@ -179,6 +179,27 @@ test("a lost frame is noticed and the state fetched with the known seq", async (
   await other.close();
 });
 
+// CTX-05 [browser]: a prompt stands before its answer, also in a window that reads it late.
+test("a message of another window stands before its answer, however late it is read", async () => {
+  await send(page, "First message");
+  await lastAnswer(page).waitFor();
+  await idle(page);
+  const other = await openTab(context, page.url());
+  await lastAnswer(other).waitFor();
+  await page.evaluate(watchOrder);
+  wire.down = (frame) => {
+    if (frame.type !== "history_page") return frame;
+    setTimeout(() => wire.push(frame.type, frame.data), 600);
+    return null;
+  };
+  await send(other, "Second message");
+  await page.locator(".entry.user", { hasText: "Second message" }).waitFor();
+  await idle(page);
+  await page.locator(".entry.answer").nth(1).waitFor();
+  assert.deepEqual(await page.evaluate(() => window.orphans), []);
+  await other.close();
+});
+
 // OBS-07 [browser]: only its answer ends a submit, and the server's idle row is believed.
 test("a submit stays in flight until its answer, and an idle session may be sent to", async () => {
   let item = null;
@@ -203,6 +224,27 @@ test("a submit stays in flight until its answer, and an idle session may be sent
   wire.push("session_item", idleItem(2));
   await page.locator(".composer button[type=submit]:enabled").waitFor();
   await page.locator(".composer textarea").fill("");
+});
+
+// ATT-25 [browser]: rows that are already shown add nothing, and nothing is fetched for them.
+test("replayed frames add nothing", async () => {
+  const seen = [];
+  wire.down = (frame) => {
+    if (typeof frame.data.stream_seq === "number" && frame.type.startsWith("stream_")) seen.push(frame);
+    return frame;
+  };
+  await send(page, "/ask");
+  await page.locator('.question[data-outcome="open"]').waitFor();
+  await page.waitForTimeout(200);
+  const shown = await transcriptOf(page);
+  const fetched = wire.count("get_stream");
+  for (const { type, data } of seen.slice()) wire.push(type, data);
+  await page.waitForTimeout(300);
+  assert.ok(seen.length > 3);
+  assert.deepEqual(await transcriptOf(page), shown);
+  assert.equal(wire.count("get_stream"), fetched);
+  await stopButton(page).click();
+  await ended(page);
 });
 
 // WEB-11 [browser]: many deltas in one frame are one update of the page.
@@ -362,6 +404,18 @@ async function runIdOf(hand, tab) {
 function errorOf(n, sessionId) {
   const id = String(n).padStart(32, "0");
   return { error_id: `err_${id}`, request_id: null, scope: "session", code: "handler_error", message: "The command failed.", action: null, session_id: sessionId, operation_id: null, retryable: false, severity: "error", correlation_id: `corr_${id}`, occurred_at: new Date().toISOString() };
+}
+
+/** Runs in the page: notes every answer that stood without its prompt before it. */
+function watchOrder() {
+  window.orphans = [];
+  const look = () => {
+    for (const node of document.querySelectorAll(".entry.answer")) {
+      const before = node.previousElementSibling;
+      if (!before?.classList.contains("user")) window.orphans.push(before?.className ?? "nothing");
+    }
+  };
+  new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
 }
 
 /** Runs in the page: counts animation frames, and tasks that changed the transcript. */
