@@ -1,5 +1,13 @@
 //! The Runwarden server.
 
 pub mod agents;
+pub mod assets;
+pub mod auth;
+pub mod cli;
+pub mod config;
+pub mod diagnostics;
+pub mod http;
+pub mod shutdown;
+pub mod startup;
 pub mod state_dir;
 pub mod store;

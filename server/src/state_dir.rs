@@ -105,14 +105,6 @@ impl StateDir {
         Ok(Self { path: path.to_owned(), _lock: Arc::new(lock) })
     }
 
-    /// The default place: `$XDG_STATE_HOME/runwarden`, else `~/.local/state/runwarden`.
-    ///
-    /// # Errors
-    /// [`StateDirError::NoHome`] when the environment names neither.
-    pub fn default_path() -> Result<PathBuf, StateDirError> {
-        default_path(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
-    }
-
     /// The directory itself.
     pub fn path(&self) -> &Path {
         &self.path
@@ -139,7 +131,12 @@ impl StateDir {
     }
 }
 
-fn default_path(
+/// The default place: `$XDG_STATE_HOME/runwarden`, else `~/.local/state/runwarden`, from the values of
+/// `XDG_STATE_HOME` and `HOME`.
+///
+/// # Errors
+/// [`StateDirError::NoHome`] when neither is an absolute path.
+pub fn default_path(
     state_home: Option<OsString>,
     home: Option<OsString>,
 ) -> Result<PathBuf, StateDirError> {

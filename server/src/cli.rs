@@ -1,0 +1,123 @@
+//! The command line of `runwarden`.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// What to do, and the flags that say how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Serve until asked to stop.
+    Serve(ServeArgs),
+}
+
+/// Flags of `runwarden serve`. A flag beats the configuration file, which beats the default.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServeArgs {
+    /// Address and port to listen on; port 0 picks a free one [default: 127.0.0.1:8787]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = parse_listen)]
+    pub listen: Option<SocketAddr>,
+    /// Directory that holds sessions, token and logs [default: $XDG_STATE_HOME/runwarden]
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// Configuration file [default: runwarden.toml in the state directory, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Agent of sessions that name none [default: the first one configured]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Token of the principal `operator` [default: generated once and kept in the state directory]
+    #[arg(long, value_name = "T")]
+    pub token: Option<String>,
+    /// Write every step of every run to logs/records.jsonl in the state directory; grows without bound
+    #[arg(long)]
+    pub record: bool,
+}
+
+/// Reads the command line, the program's name included.
+///
+/// # Errors
+/// What clap prints, with its exit code: 2 for a wrong call, 0 for `--help` and `--version`.
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, clap::Error> {
+    let cli = Cli::try_parse_from(arguments)?;
+    Ok(match cli.verb {
+        Some(Verb::Serve(serve)) => Command::Serve(serve),
+        None => Command::Serve(cli.serve),
+    })
+}
+
+/// A server for agent runs: admits one run per session, streams it, obeys Stop, loses nothing
+#[derive(Parser, Debug)]
+#[command(name = "runwarden", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(flatten)]
+    serve: ServeArgs,
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    /// Serve until SIGTERM or ctrl-c; what happens without a command
+    Serve(ServeArgs),
+}
+
+/// Reads a listen address. `localhost` stands for 127.0.0.1; other names are not looked up.
+pub(crate) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let literal = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    literal.parse().map_err(|_| {
+        "expected an IP address and a port, such as 127.0.0.1:8787 or [::1]:8787".to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serve(arguments: &[&str]) -> Result<ServeArgs, clap::Error> {
+        let all = std::iter::once("runwarden").chain(arguments.iter().copied());
+        parse(all.map(OsString::from)).map(|Command::Serve(args)| args)
+    }
+
+    #[test]
+    fn flags_work_with_and_without_the_command() {
+        let flags = ["--listen", "127.0.0.1:0", "--state", "/s", "--token", "t", "--record"];
+        let bare = serve(&flags).unwrap();
+        let with_command = serve(&[&["serve"], &flags[..]].concat()).unwrap();
+        assert_eq!(bare, with_command);
+        assert_eq!(bare.listen, Some("127.0.0.1:0".parse().unwrap()));
+        assert_eq!(bare.state, Some(PathBuf::from("/s")));
+        assert!(bare.record);
+        assert_eq!(serve(&[]).unwrap(), ServeArgs::default());
+    }
+
+    #[test]
+    fn a_wrong_call_exits_with_2_and_help_with_0() {
+        for wrong in [
+            &["--listen", "nowhere"][..],
+            &["--listen", "127.0.0.1"],
+            &["--wat"],
+            &["doctor"],
+            &["record", "export"],
+            &["--token", "a", "--token", "b"],
+        ] {
+            assert_eq!(serve(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
+        }
+        for fine in ["--help", "--version"] {
+            assert_eq!(serve(&[fine]).unwrap_err().exit_code(), 0);
+        }
+    }
+
+    #[test]
+    fn localhost_is_the_ipv4_loopback() {
+        assert_eq!(parse_listen("localhost:80"), Ok("127.0.0.1:80".parse().unwrap()));
+        assert_eq!(parse_listen("[::1]:80"), Ok("[::1]:80".parse().unwrap()));
+        assert!(parse_listen("localhost").is_err());
+        assert!(parse_listen("localhost:65536").is_err());
+    }
+}

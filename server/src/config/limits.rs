@@ -1,0 +1,71 @@
+//! `[limits]`: bounds an operator may change. The keys are the names the rules use.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, Unexpected};
+
+/// Longest time a limit may be set to, 30 days.
+const TIME_MS_MAX: u64 = 2_592_000_000;
+
+/// Most runs a server may be set to hold.
+const RUNS_MAX_MAX: u32 = 4_096;
+
+/// Limits in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Key `agent_silence_max`: how long an agent may produce nothing, in milliseconds (LIM-02).
+    #[serde(rename = "agent_silence_max", deserialize_with = "time")]
+    pub agent_silence_ms_max: u64,
+    /// Key `run_max`: how long a run may last, in milliseconds; `None` is unlimited (LIM-01).
+    #[serde(rename = "run_max", deserialize_with = "some_time")]
+    pub run_ms_max: Option<u64>,
+    /// Runs of the whole server at once (LIM-03).
+    #[serde(deserialize_with = "count")]
+    pub runs_max: u32,
+    /// Runs of one principal at once (LIM-03).
+    #[serde(deserialize_with = "count")]
+    pub runs_per_principal_max: u32,
+    /// Key `unwind`: age from which a start that stands still is taken back, in milliseconds (REC-01).
+    #[serde(rename = "unwind", deserialize_with = "time")]
+    pub unwind_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            agent_silence_ms_max: 600_000,
+            run_ms_max: None,
+            runs_max: 64,
+            runs_per_principal_max: 16,
+            unwind_ms: 180_000,
+        }
+    }
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    bounded(deserializer, TIME_MS_MAX, "milliseconds")
+}
+
+fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    time(deserializer).map(Some)
+}
+
+fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    bounded(deserializer, u64::from(RUNS_MAX_MAX), "runs")
+        .map(|count| u32::try_from(count).expect("bounded by RUNS_MAX_MAX"))
+}
+
+fn bounded<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    max: u64,
+    unit: &str,
+) -> Result<u64, D::Error> {
+    let value = i64::deserialize(deserializer)?;
+    match u64::try_from(value) {
+        Ok(fitting) if (1..=max).contains(&fitting) => Ok(fitting),
+        _ => {
+            let expected = format!("1 to {max} {unit}");
+            Err(D::Error::invalid_value(Unexpected::Signed(value), &expected.as_str()))
+        }
+    }
+}
