@@ -54,8 +54,11 @@ impl Scope<TextMerge> for Small {
         }
         let refused = [piece(ItemKind::Thinking, "t"), piece(ItemKind::Tool, "t")];
         let nearly_full = "x".repeat(ROW_JSON_BYTES_MAX - 1);
-        let mut inputs = vec![Input::Flush, text(1, ""), text(2, &nearly_full)];
+        let mut inputs = vec![Input::Flush, text(1, "")];
         inputs.extend(refused);
+        if merge.weight() < 2 {
+            inputs.push(text(2, &nearly_full));
+        }
         if merge.weight() < 2 || merge.weight() == nearly_full.len() {
             inputs.extend([text(1, "a"), text(2, "é"), text(2, "\u{1}")]);
         }
