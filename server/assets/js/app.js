@@ -44,7 +44,7 @@ export class App {
       drained: () => this.#changed(),
       changed: () => this.#changed(),
       connectionLost: () => this.#connectionLost(),
-      signedOut: () => this.#changed(),
+      signedOut: () => this.#forget(),
       unreached: () => this.#probe(),
     });
   }
@@ -71,6 +71,7 @@ export class App {
     } catch {
       // The connection state tells that the server cannot be reached.
     }
+    this.drafts.clear();
     this.connection.signOut();
   }
 
@@ -208,6 +209,14 @@ export class App {
       this.#notice("signin", "The server cannot be reached.");
     }
     return false;
+  }
+
+  /** Whoever signs in next may be someone else: nothing read so far stays. */
+  #forget() {
+    this.projection = null;
+    this.sessions = new SessionList();
+    this.errors = new ErrorStore();
+    this.#changed();
   }
 
   /** A socket that never opened hides its status: the address itself tells whether it was refused. */

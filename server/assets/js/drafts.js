@@ -21,6 +21,13 @@ export class Drafts {
     save(Object.fromEntries(this.#texts));
   }
 
+  /** Forgets all drafts. */
+  clear() {
+    this.#texts.clear();
+    this.version += 1;
+    save({});
+  }
+
   /** Text of a refused message stands before what was typed since (UIX-18). */
   giveBack(sessionId, text) {
     const typed = this.get(sessionId);

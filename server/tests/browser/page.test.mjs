@@ -60,9 +60,13 @@ test("signing in and out", () => withMock({}, async (mock, context) => {
   await shot(page, "signin-refused");
   await field.fill(mock.token);
   await page.keyboard.press("Enter");
-  await connected(page);
+  await newSession(page);
+  await send(page, "Private words");
+  await idle(page);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.locator(".session, .entry").first().waitFor({ state: "detached" });
+  assert.ok(!(await page.content()).includes("Private words"));
   await page.reload();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 }));
