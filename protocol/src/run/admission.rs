@@ -79,7 +79,10 @@ pub enum Admission {
 const STORAGE_RETRY_MS: u32 = 30_000;
 
 /// Answers a start by table A.
-pub fn table_a<G: Guards>(facts: &StartFacts, may_start: Result<Option<RunId>, Blocked>) -> Admission {
+pub fn table_a<G: Guards>(
+    facts: &StartFacts,
+    may_start: Result<Option<RunId>, Blocked>,
+) -> Admission {
     match facts.key {
         KeyFact::SameContent => return Admission::Repeated,
         KeyFact::OtherContent => return refused(Code::IdempotencyConflict),

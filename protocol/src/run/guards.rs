@@ -102,7 +102,13 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
     }
 
     /// May the row be reclaimed? (REC-01)
-    fn is_reclaimable(phase: Phase, since: Instant, now: Instant, live: bool, unwind: Duration) -> bool {
+    fn is_reclaimable(
+        phase: Phase,
+        since: Instant,
+        now: Instant,
+        live: bool,
+        unwind: Duration,
+    ) -> bool {
         phase == Phase::Cancelling && now.age_of(since) >= unwind && !live
     }
 

@@ -33,39 +33,28 @@ impl<G: Guards> Lineage<G> {
             return Ok(());
         };
         let entry = &self.runs[i];
+        if entry.row.phase().is_none() {
+            self.answer_stop_of_a_gone_run(i, ask, out);
+            return Ok(());
+        }
         let invoked = entry.worker.invoked();
         let moment = match (entry.stage, entry.settlement.is_saving()) {
             (Stage::Admitting { .. } | Stage::Launching { .. } | Stage::Compensating { .. }, _) => {
                 Moment::Reserving
             }
             (Stage::Launched, true) => Moment::Saving { invoked },
-            (Stage::Launched, false) if entry.settlement.is_claimed() => {
-                return self.stop_of_a_claimed_run(i, now, ask, out);
-            }
             (Stage::Launched, false) => Moment::Open { invoked },
         };
         self.drive_stop(i, now, stop::Input::Asked { ask, moment }, out);
         Ok(())
     }
 
-    /// The outcome is claimed and no save is in flight: by the canceller, or by recovery.
-    fn stop_of_a_claimed_run(
-        &mut self,
-        i: usize,
-        now: Instant,
-        ask: AskId,
-        out: &mut Outbox<Output>,
-    ) -> Result<(), Reject> {
-        if self.runs[i].stop.is_accepted() {
-            let moment = Moment::Open { invoked: None };
-            self.drive_stop(i, now, stop::Input::Asked { ask, moment }, out);
-            return Ok(());
-        }
-        let run_id = self.runs[i].run_id;
-        let status = self.runs[i].settlement.verdict().map_or(Outcome::Failed, |v| v.outcome);
-        let answer = Answer::AlreadyEnded { status };
+    /// The run has no row any more: it is settled, or recovery has claimed its outcome.
+    fn answer_stop_of_a_gone_run(&mut self, i: usize, ask: AskId, out: &mut Outbox<Output>) {
+        let entry = &self.runs[i];
+        let status = entry.settlement.verdict().map_or(Outcome::Failed, |verdict| verdict.outcome);
+        let (run_id, answer) = (entry.run_id, Answer::AlreadyEnded { status });
         out.push(Output::StopAnswered { run_id, asks: vec![ask], answer });
-        Ok(())
     }
 
     /// STOP-02 beside the claim of the outcome: token, row, journal, questions.
@@ -185,12 +174,10 @@ impl<G: Guards> Lineage<G> {
         match by {
             Some(Claimant::Worker) => self.settled_by_worker(i, now, outcome, out),
             Some(Claimant::Canceller) => self.cancelled(i, now, out),
-            Some(Claimant::Recovery) | None => {
-                self.release_owner(run_id);
-                if self.runs[i].stop.is_held() {
-                    self.drive_stop(i, now, stop::Input::RunEnded { outcome }, out);
-                }
-            }
+            Some(Claimant::Recovery) | None => {}
+        }
+        if self.runs[i].row.phase().is_none() {
+            self.release_owner(run_id);
         }
         out.push(Output::SessionChanged { revision });
         self.finish(i, out);
@@ -204,11 +191,11 @@ impl<G: Guards> Lineage<G> {
         outcome: Outcome,
         out: &mut Outbox<Output>,
     ) {
-        let run_id = self.runs[i].run_id;
         self.worker_is_gone(i);
         self.drive_stop(i, now, stop::Input::RunEnded { outcome }, out);
-        self.remove_row(i, now, out);
-        self.release_owner(run_id);
+        if self.runs[i].row.phase().is_some() {
+            self.remove_row(i, now, out);
+        }
     }
 
     fn cancelled(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
@@ -233,12 +220,13 @@ impl<G: Guards> Lineage<G> {
         by: Claimant,
         out: &mut Outbox<Output>,
     ) {
-        self.runs[i].retry_at = Some(now.plus(UNSETTLED_RETRY));
-        self.runs[i].token_set = true;
+        if by != Claimant::Worker {
+            self.runs[i].retry_at = Some(now.plus(UNSETTLED_RETRY));
+        }
         match by {
             Claimant::Worker => {
                 self.worker_is_gone(i);
-                self.remove_row(i, now, out);
+                self.hand_to_recovery(i, now, Verdict::worker_lost(), out);
             }
             Claimant::Canceller => {
                 self.close_channel(i, now, out);
@@ -348,8 +336,8 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) {
         self.with_questions(i, now, out, |questions, outputs| {
-            let resolve = questions::Input::ResolveAll { outcome };
-            questions.step(now, resolve, outputs).expect("all questions can be resolved any time");
+            // Questions that are closed already stay as they are.
+            let _ = questions.step(now, questions::Input::ResolveAll { outcome }, outputs);
         });
     }
 

@@ -11,4 +11,3 @@ mod translate;
 mod view;
 
 pub use state::{Input, KnownRun, Lineage, Output, RunLimits, Start, StartAnswer};
-pub use view::SessionStatus;

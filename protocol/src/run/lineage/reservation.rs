@@ -1,6 +1,5 @@
 //! From a start to its answer: reservation, durable writes, launch, compensation.
 
-
 use super::state::{Lineage, Output, RunEntry, Stage, Start, StartAnswer};
 use crate::ids::{AskId, Revision, RunId, Seq, TurnId};
 use crate::instant::Instant;
@@ -232,6 +231,9 @@ impl<G: Guards> Lineage<G> {
     ) {
         self.runs[i].token_set = true;
         self.seal(i, now, out);
+        if self.runs[i].stop.is_held() {
+            self.drive_stop(i, now, stop::Input::RunEnded { outcome: verdict.outcome }, out);
+        }
         self.remove_row(i, now, out);
         self.claim(i, now, Claimant::Recovery, verdict, out);
         self.save_if_possible(i, now, out);
@@ -268,4 +270,3 @@ impl<G: Guards> RunEntry<G> {
 fn unreachable_commit() -> ! {
     unreachable!("the session record takes answers of issued commits only")
 }
-

@@ -12,14 +12,14 @@ impl<G: Guards> Machine for Lineage<G> {
     const OUTPUTS_MAX: usize = 16 * RUN_ENTRIES_MAX;
 
     fn step(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
-        let could_start = self.may_start(now).is_ok();
+        let was_free = self.is_free();
         self.route(now, input, out)?;
-        self.announce_idle(could_start, now, out);
+        self.announce_idle(was_free, out);
         Ok(())
     }
 
     fn tick(&mut self, now: Instant, out: &mut Outbox<Output>) {
-        let could_start = self.may_start(now).is_ok();
+        let was_free = self.is_free();
         let mut i = 0;
         while i < self.runs.len() {
             let run_id = self.runs[i].run_id;
@@ -29,7 +29,7 @@ impl<G: Guards> Machine for Lineage<G> {
                 i += 1;
             }
         }
-        self.announce_idle(could_start, now, out);
+        self.announce_idle(was_free, out);
     }
 
     fn deadline(&self) -> Option<(Instant, TimerKind)> {
@@ -62,7 +62,12 @@ impl<G: Guards> Machine for Lineage<G> {
 }
 
 impl<G: Guards> Lineage<G> {
-    fn route(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
+    fn route(
+        &mut self,
+        now: Instant,
+        input: Input,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
         match input {
             Input::Start(start) => self.start(now, start, out),
             Input::Stop { ask, run_id, known } => self.stop(now, ask, run_id, known, out),
@@ -124,9 +129,9 @@ impl<G: Guards> Lineage<G> {
         }
     }
 
-    /// The idle transition: `may_start` turned true.
-    fn announce_idle(&self, could_start: bool, now: Instant, out: &mut Outbox<Output>) {
-        if !could_start && self.may_start(now).is_ok() {
+    /// The idle transition: the last row went, or the session was settled after all.
+    fn announce_idle(&self, was_free: bool, out: &mut Outbox<Output>) {
+        if !was_free && self.is_free() {
             out.push(Output::BecameIdle);
         }
     }

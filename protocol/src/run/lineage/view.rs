@@ -12,21 +12,7 @@ use crate::run::pending::Pending;
 use crate::run::predicates::{Blocked, RowView, may_attach, may_start, may_stop};
 use crate::run::record::SessionRecord;
 use crate::run::settlement;
-
-/// What a session item says its session does (delivery 2.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionStatus {
-    /// A turn may start.
-    Idle,
-    /// A run may be attached to.
-    Running,
-    /// That run waits for an answer.
-    Waiting,
-    /// Not startable, and no run is attachable (SDB-06).
-    Stopping,
-    /// Recovery could not commit yet (RST-11).
-    Unsettled,
-}
+use crate::wire::structures::SessionStatus;
 
 impl<G: Guards> Lineage<G> {
     /// A session found or made at `revision`, with no run.
@@ -85,7 +71,9 @@ impl<G: Guards> Lineage<G> {
         match (self.row_entry(), self.may_start(now)) {
             (None, _) | (Some(_), Ok(_)) => SessionStatus::Idle,
             (Some(entry), Err(_)) if !self.may_attach(entry.run_id) => SessionStatus::Stopping,
-            (Some(entry), Err(_)) if entry.questions.open().next().is_some() => SessionStatus::Waiting,
+            (Some(entry), Err(_)) if entry.questions.open().next().is_some() => {
+                SessionStatus::Waiting
+            }
             (Some(_), Err(_)) => SessionStatus::Running,
         }
     }
@@ -115,7 +103,12 @@ impl<G: Guards> Lineage<G> {
         let mut open = Vec::new();
         for entry in &self.runs {
             for question in entry.questions.open() {
-                open.push((entry.run_id, question.question_id, question.version, question.expires_at));
+                open.push((
+                    entry.run_id,
+                    question.question_id,
+                    question.version,
+                    question.expires_at,
+                ));
             }
         }
         open
@@ -123,7 +116,12 @@ impl<G: Guards> Lineage<G> {
 
     /// Runs that have a row and no settlement, to be ended when the server stops (RST-12).
     pub fn stoppable_runs(&self) -> impl Iterator<Item = RunId> + '_ {
-        self.runs.iter().map(RunEntry::view_if_row).filter(|row| may_stop(*row)).flatten().map(|r| r.run_id)
+        self.runs
+            .iter()
+            .map(RunEntry::view_if_row)
+            .filter(|row| may_stop(*row))
+            .flatten()
+            .map(|r| r.run_id)
     }
 
     /// Whether nothing of the session is in memory only.
@@ -160,6 +158,11 @@ impl<G: Guards> Lineage<G> {
     /// Whether recovery or a cancelled settlement could not commit, or has not yet (RST-11).
     pub(super) fn is_unsettled(&self) -> bool {
         self.runs.iter().any(RunEntry::is_unsettled)
+    }
+
+    /// Whether no row and no outstanding recovery stands in the way of a start.
+    pub(super) fn is_free(&self) -> bool {
+        self.row_entry().is_none() && !self.is_unsettled()
     }
 
     pub(super) fn gate(&self, i: usize) -> Gate {

@@ -13,7 +13,9 @@ impl Machine for Pending {
             (Self::None, Input::Saved { turn_id, run_id, pending_started_at }) => {
                 *self = Self::Turn { turn_id, run_id, pending_started_at };
             }
-            (Self::Turn { run_id, .. }, Input::Cleared { run_id: cleared }) if run_id == cleared => {
+            (Self::Turn { run_id, .. }, Input::Cleared { run_id: cleared })
+                if run_id == cleared =>
+            {
                 *self = Self::None;
             }
             (Self::Turn { .. }, Input::Saved { .. }) => return Err(Reject::Local("turn_pending")),

@@ -16,7 +16,9 @@ impl<G: Guards> Machine for Reclaim<G> {
             (State::Stopped { since }, Input::ChannelClosed) => {
                 self.state = State::Closed { since };
             }
-            (State::Stopped { .. } | State::Closed { .. }, Input::StartAsked) => self.tick(now, out),
+            (State::Stopped { .. } | State::Closed { .. }, Input::StartAsked) => {
+                self.tick(now, out)
+            }
             (State::Untouched, Input::StartAsked) => {}
             (State::Untouched | State::Stopped { .. } | State::Closed { .. }, Input::RowGone) => {
                 self.state = State::Over;

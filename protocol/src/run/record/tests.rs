@@ -15,9 +15,7 @@ impl Scope<SessionRecord> for FewCommits {
             return Vec::new();
         }
         let mut inputs = vec![Input::Issued { run_id: RUN }, Input::Failed { run_id: RUN }];
-        inputs.extend(
-            (1..5).map(|n| Input::Committed { run_id: RUN, revision: Revision::new(n) }),
-        );
+        inputs.extend((1..5).map(|n| Input::Committed { run_id: RUN, revision: Revision::new(n) }));
         inputs
     }
 }

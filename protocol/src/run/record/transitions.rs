@@ -8,7 +8,12 @@ impl Machine for SessionRecord {
     type Reject = Reject;
     const OUTPUTS_MAX: usize = 1;
 
-    fn step(&mut self, _now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
+    fn step(
+        &mut self,
+        _now: Instant,
+        input: Input,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
         match (self.in_flight, input) {
             (None, Input::Issued { run_id }) => self.in_flight = Some(run_id),
             (Some(issued), Input::Committed { run_id, revision })

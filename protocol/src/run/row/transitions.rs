@@ -15,7 +15,8 @@ impl Machine for Row {
                 self.enter(State::Running, Phase::Running, now, out);
             }
             (State::Running, Input::InvocationAdmitted) => {}
-            (State::Running, Input::LastReturned) | (State::Starting, Input::ConstructionFailed) => {
+            (State::Running, Input::LastReturned)
+            | (State::Starting, Input::ConstructionFailed) => {
                 self.enter(State::Finalizing, Phase::Finalizing, now, out);
             }
             (State::Starting | State::Running | State::Finalizing, Input::StopAccepted) => {
@@ -39,7 +40,9 @@ impl Machine for Row {
                 State::Finalizing,
                 Input::InvocationAdmitted | Input::LastReturned | Input::ConstructionFailed,
             )
-            | (State::Cancelling, Input::StopAccepted) => return Err(Reject::Local("row_unlisted")),
+            | (State::Cancelling, Input::StopAccepted) => {
+                return Err(Reject::Local("row_unlisted"));
+            }
             (
                 State::Absent,
                 Input::InvocationAdmitted

@@ -69,7 +69,7 @@ pub enum State {
         /// The outcome.
         verdict: Verdict,
     },
-    /// Every try failed.
+    /// Every try failed. A worker's claim lapses instead, so that recovery can claim.
     GaveUp {
         /// By whom.
         by: Claimant,
@@ -146,7 +146,9 @@ impl Settlement {
     /// Who holds or held the claim of an outcome that is not settled yet.
     pub fn claimant(&self) -> Option<Claimant> {
         match self.state {
-            State::Claimed { by, .. } | State::Saving { by, .. } | State::GaveUp { by, .. } => Some(by),
+            State::Claimed { by, .. } | State::Saving { by, .. } | State::GaveUp { by, .. } => {
+                Some(by)
+            }
             State::Unclaimed | State::Settled { .. } => None,
         }
     }

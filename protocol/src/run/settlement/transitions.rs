@@ -9,7 +9,12 @@ impl Machine for Settlement {
     type Reject = Reject;
     const OUTPUTS_MAX: usize = 1;
 
-    fn step(&mut self, _now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
+    fn step(
+        &mut self,
+        _now: Instant,
+        input: Input,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
         match (self.state, input) {
             (State::Unclaimed, Input::Claim { by, verdict, may_save: true })
             | (State::Claimed { by, verdict }, Input::MaySave)
@@ -21,10 +26,7 @@ impl Machine for Settlement {
                 self.state = State::Settled { verdict };
                 out.push(Output::Settled { verdict });
             }
-            (
-                State::Saving { by: Claimant::Worker, .. },
-                Input::SaveFailed { stop_held: true },
-            ) => {
+            (State::Saving { by: Claimant::Worker, .. }, Input::SaveFailed { stop_held: true }) => {
                 self.state = State::Unclaimed;
                 out.push(Output::Lapsed);
             }
@@ -32,7 +34,10 @@ impl Machine for Settlement {
                 if attempt < SAVE_RETRIES {
                     self.save(by, verdict, attempt + 1, out);
                 } else {
-                    self.state = State::GaveUp { by, verdict };
+                    self.state = match by {
+                        Claimant::Worker => State::Unclaimed,
+                        Claimant::Canceller | Claimant::Recovery => State::GaveUp { by, verdict },
+                    };
                     out.push(Output::GaveUp { by });
                 }
             }
@@ -44,15 +49,24 @@ impl Machine for Settlement {
                 Input::Claim { .. },
             ) => return Err(Reject::Local("outcome_claimed")),
             (
-                State::Unclaimed | State::Saving { .. } | State::Settled { .. } | State::GaveUp { .. },
+                State::Unclaimed
+                | State::Saving { .. }
+                | State::Settled { .. }
+                | State::GaveUp { .. },
                 Input::MaySave,
             )
             | (
-                State::Unclaimed | State::Claimed { .. } | State::Settled { .. } | State::GaveUp { .. },
+                State::Unclaimed
+                | State::Claimed { .. }
+                | State::Settled { .. }
+                | State::GaveUp { .. },
                 Input::Saved | Input::SaveFailed { .. },
             )
             | (
-                State::Unclaimed | State::Claimed { .. } | State::Saving { .. } | State::Settled { .. },
+                State::Unclaimed
+                | State::Claimed { .. }
+                | State::Saving { .. }
+                | State::Settled { .. },
                 Input::Retry,
             ) => return Err(Reject::Local("settlement_unlisted")),
         }

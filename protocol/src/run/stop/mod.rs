@@ -6,4 +6,4 @@ mod state;
 mod tests;
 mod transitions;
 
-pub use state::{Answer, Input, Moment, Output, State, Stop, StopSignal};
+pub use state::{Answer, Escalation, Input, Moment, Output, State, Stop, StopSignal};

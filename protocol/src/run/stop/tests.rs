@@ -92,7 +92,10 @@ fn a_stop_during_a_save_is_held_and_then_follows_the_save() {
 
     let mut stop = Stop::default();
     outputs(&mut stop, Instant::ZERO, saving);
-    assert_eq!(outputs(&mut stop, Instant::ZERO, Input::Released { invoked: None }), [Output::Accept]);
+    assert_eq!(
+        outputs(&mut stop, Instant::ZERO, Input::Released { invoked: None }),
+        [Output::Accept]
+    );
 }
 
 #[test]

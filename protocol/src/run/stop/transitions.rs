@@ -36,7 +36,10 @@ impl<G: Guards> Machine for Stop<G> {
             (State::Accepted | State::Answered, Input::AgentReturned) => {
                 self.escalation = Escalation::None;
             }
-            (State::Quiet, Input::Released { .. } | Input::SettlementAnswered | Input::AgentReturned)
+            (
+                State::Quiet,
+                Input::Released { .. } | Input::SettlementAnswered | Input::AgentReturned,
+            )
             | (State::Held, Input::SettlementAnswered | Input::AgentReturned)
             | (
                 State::Accepted,

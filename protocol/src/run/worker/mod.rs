@@ -5,4 +5,4 @@ mod state;
 mod tests;
 mod transitions;
 
-pub use state::{Input, Output, CallResult, State, Worker};
+pub use state::{CallResult, Input, Output, State, Worker};

@@ -87,10 +87,8 @@ fn a_refused_candidate_is_cleaned_up_and_a_borrowed_agent_is_left_alone() {
 /// REG-07 [unit]: an absent owner, an absent channel or an equal agent alone permits nothing.
 #[test]
 fn absence_and_equality_are_never_permission() {
-    let registered = [
-        Input::Began { gate: OPEN, cached: Some(AGENT) },
-        Input::RegistrationAsked { gate: OPEN },
-    ];
+    let registered =
+        [Input::Began { gate: OPEN, cached: Some(AGENT) }, Input::RegistrationAsked { gate: OPEN }];
     for gate in gates() {
         let asked = Input::InvocationAsked { gate, agent: AGENT };
         let (_, outputs) = after(&[&registered[..], &[asked]].concat());
@@ -98,8 +96,7 @@ fn absence_and_equality_are_never_permission() {
         assert_eq!(invoked, gate.token_unset && gate.live, "{gate:?}");
         let retired = outputs.contains(&Output::Retire { agent: AGENT });
         assert_eq!(retired, !invoked && gate.owner == Owner::ThisRun, "{gate:?}");
-        let (_, published) =
-            after(&[registered[0].clone(), Input::RegistrationAsked { gate }]);
+        let (_, published) = after(&[registered[0].clone(), Input::RegistrationAsked { gate }]);
         let may = gate == OPEN;
         assert_eq!(published.contains(&Output::Publish { agent: AGENT }), may, "{gate:?}");
     }

@@ -10,7 +10,12 @@ impl<G: Guards> Machine for Worker<G> {
     type Reject = Reject;
     const OUTPUTS_MAX: usize = 2;
 
-    fn step(&mut self, _now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
+    fn step(
+        &mut self,
+        _now: Instant,
+        input: Input,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
         match (self.state, input) {
             (State::Reserved, Input::Began { gate, cached }) => self.begin(gate, cached, out),
             (State::Started, Input::Constructed { agent }) => {
@@ -43,26 +48,63 @@ impl<G: Guards> Machine for Worker<G> {
                 Input::Exited,
             ) => self.state = State::Gone,
             (
-State::Gone,
-Input::Began { .. }| Input::Constructed { .. }| Input::ConstructionFailed| Input::RegistrationAsked { .. }| Input::InvocationAsked { .. }| Input::Returned { .. }| Input::Exited)
-| (
-State::Refused | State::Returned,
-Input::Began { .. }| Input::Constructed { .. }| Input::ConstructionFailed| Input::RegistrationAsked { .. }| Input::InvocationAsked { .. }| Input::Returned { .. })
-| (
-State::Reserved,
-Input::Constructed { .. }| Input::ConstructionFailed| Input::RegistrationAsked { .. }| Input::InvocationAsked { .. }| Input::Returned { .. })
-| (
-State::Started,
-Input::Began { .. }| Input::RegistrationAsked { .. }| Input::InvocationAsked { .. }| Input::Returned { .. })
-| (
-State::Ready { .. },
-Input::Began { .. }| Input::Constructed { .. }| Input::ConstructionFailed| Input::InvocationAsked { .. }| Input::Returned { .. })
-| (
-State::Registered { .. },
-Input::Began { .. }| Input::Constructed { .. }| Input::ConstructionFailed| Input::RegistrationAsked { .. }| Input::Returned { .. })
-| (
-State::Invoked { .. },
-Input::Began { .. }| Input::Constructed { .. }| Input::ConstructionFailed| Input::RegistrationAsked { .. }| Input::InvocationAsked { .. }) => return Err(Reject::Local("worker_unlisted")),
+                State::Gone,
+                Input::Began { .. }
+                | Input::Constructed { .. }
+                | Input::ConstructionFailed
+                | Input::RegistrationAsked { .. }
+                | Input::InvocationAsked { .. }
+                | Input::Returned { .. }
+                | Input::Exited,
+            )
+            | (
+                State::Refused | State::Returned,
+                Input::Began { .. }
+                | Input::Constructed { .. }
+                | Input::ConstructionFailed
+                | Input::RegistrationAsked { .. }
+                | Input::InvocationAsked { .. }
+                | Input::Returned { .. },
+            )
+            | (
+                State::Reserved,
+                Input::Constructed { .. }
+                | Input::ConstructionFailed
+                | Input::RegistrationAsked { .. }
+                | Input::InvocationAsked { .. }
+                | Input::Returned { .. },
+            )
+            | (
+                State::Started,
+                Input::Began { .. }
+                | Input::RegistrationAsked { .. }
+                | Input::InvocationAsked { .. }
+                | Input::Returned { .. },
+            )
+            | (
+                State::Ready { .. },
+                Input::Began { .. }
+                | Input::Constructed { .. }
+                | Input::ConstructionFailed
+                | Input::InvocationAsked { .. }
+                | Input::Returned { .. },
+            )
+            | (
+                State::Registered { .. },
+                Input::Began { .. }
+                | Input::Constructed { .. }
+                | Input::ConstructionFailed
+                | Input::RegistrationAsked { .. }
+                | Input::Returned { .. },
+            )
+            | (
+                State::Invoked { .. },
+                Input::Began { .. }
+                | Input::Constructed { .. }
+                | Input::ConstructionFailed
+                | Input::RegistrationAsked { .. }
+                | Input::InvocationAsked { .. },
+            ) => return Err(Reject::Local("worker_unlisted")),
         }
         Ok(())
     }
@@ -126,7 +168,13 @@ impl<G: Guards> Worker<G> {
         }
     }
 
-    fn invoke(&mut self, gate: Gate, registered: AgentId, agent: AgentId, out: &mut Outbox<Output>) {
+    fn invoke(
+        &mut self,
+        gate: Gate,
+        registered: AgentId,
+        agent: AgentId,
+        out: &mut Outbox<Output>,
+    ) {
         if G::may_invoke(gate, registered, agent) {
             self.state = State::Invoked { agent };
             out.push(Output::Invoke { agent });
