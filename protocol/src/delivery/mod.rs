@@ -8,4 +8,5 @@
 pub mod connection;
 pub mod frame;
 pub mod limits;
+pub mod requests;
 pub mod sender;
