@@ -1,4 +1,0 @@
-mod flows;
-mod scope;
-mod stops;
-mod world;

@@ -1,0 +1,94 @@
+//! The commands, one file each.
+
+mod draw;
+mod list;
+mod replay;
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use runwarden_sim::race::{FILE_BYTES_MAX, Race, RaceError};
+use runwarden_sim::replay::ReplayError;
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the scenarios this release can run
+    List {
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Replay a race file and check what it expects
+    Replay {
+        /// The race file
+        file: PathBuf,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Draw a race file as a sequence diagram in plain text
+    Draw {
+        /// The race file
+        file: PathBuf,
+        /// Where to write the diagram, instead of standard output
+        #[arg(short, long)]
+        output: Option<PathBuf>,
+    },
+}
+
+/// How a command ended that could be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything held.
+    Held,
+    /// A violation was found, or not the one that was expected.
+    Violated,
+}
+
+/// Why a command could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    /// A file cannot be read.
+    #[error("{path} cannot be read: {source}")]
+    Read { path: PathBuf, source: io::Error },
+    /// A file is no race file.
+    #[error("{path}: {source}")]
+    Race { path: PathBuf, source: RaceError },
+    /// A file cannot be replayed.
+    #[error("{path}: {source}")]
+    Replay { path: PathBuf, source: ReplayError },
+    /// A result cannot be written.
+    #[error("{path} cannot be written: {source}")]
+    Write { path: PathBuf, source: io::Error },
+}
+
+/// Carries out `command`.
+pub(crate) fn run(command: Command) -> Result<Outcome, CommandError> {
+    match command {
+        Command::List { json } => list::run(json),
+        Command::Replay { file, json } => replay::run(&file, json),
+        Command::Draw { file, output } => draw::run(&file, output.as_deref()),
+    }
+}
+
+fn read_race(path: &Path) -> Result<Race, CommandError> {
+    let failed = |source| CommandError::Read { path: path.to_owned(), source };
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    // One byte more than a file may have, so that the parser sees that it is too large.
+    file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    Race::parse(&bytes).map_err(|source| CommandError::Race { path: path.to_owned(), source })
+}
+
+fn print(text: &str) -> Result<(), CommandError> {
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => {
+            result.map_err(|source| CommandError::Write { path: "standard output".into(), source })
+        }
+    }
+}

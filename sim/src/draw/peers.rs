@@ -1,0 +1,71 @@
+//! Who sends an input to a machine and who carries out an output, by its kind.
+
+/// A peer of the machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Peer {
+    /// Whoever asks, and whoever watches.
+    Client,
+    /// The store.
+    Store,
+    /// The worker and its agent.
+    Agent,
+    /// The transport of a connection.
+    Transport,
+    /// Time.
+    Clock,
+    /// The process around the machines, for everything else.
+    Server,
+}
+
+impl Peer {
+    /// The name above its lifeline.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Store => "store",
+            Self::Agent => "agent",
+            Self::Transport => "transport",
+            Self::Clock => "clock",
+            Self::Server => "server",
+        }
+    }
+}
+
+/// Who sends the input of this kind.
+pub(super) fn peer_of_input(kind: &str) -> Peer {
+    match kind {
+        "start" | "stop" | "answer" | "answered" | "acquire" => Peer::Client,
+        "committed" | "commit_failed" | "persisted" | "append_failed" => Peer::Store,
+        "launched"
+        | "launch_failed"
+        | "worker_began"
+        | "agent_constructed"
+        | "construction_failed"
+        | "registration_asked"
+        | "invocation_asked"
+        | "produced"
+        | "question_asked"
+        | "asked"
+        | "returned"
+        | "worker_exited"
+        | "hand_over"
+        | "text" => Peer::Agent,
+        "sent" | "write_progressed" | "transport_failed" => Peer::Transport,
+        "tick" => Peer::Clock,
+        _ => Peer::Server,
+    }
+}
+
+/// Who carries out or hears the output of this kind.
+pub(super) fn peer_of_output(kind: &str) -> Peer {
+    match kind {
+        "start_answered" | "stop_answered" | "answer_refused" | "question_opened" | "opened"
+        | "questions_resolved" | "resolved" | "published" | "published_degraded"
+        | "phase_changed" | "run_ended" | "session_changed" | "became_idle" => Peer::Client,
+        "admit" | "compensate" | "settle" | "start_worker" | "append" => Peer::Store,
+        "launch" | "construct" | "ask_registration" | "prepare" | "invoke" | "signal" | "close"
+        | "clean_up" | "exit_worker" | "question_refused" => Peer::Agent,
+        "transmit" => Peer::Transport,
+        _ => Peer::Server,
+    }
+}

@@ -1,0 +1,104 @@
+//! The command line, from outside.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+fn sim(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_runwarden-sim"))
+        .args(arguments)
+        .output()
+        .expect("the program runs")
+}
+
+fn written(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("the folder is ours");
+    path.to_str().expect("the path is text").to_owned()
+}
+
+/// Two runs of one principal with room for one.
+fn race(expect: &str, digest: &str) -> String {
+    let init = json!({"slots": {
+        "limits": {"server_runs_max": 1, "principal_runs_max": 1}, "runs": {}, "counts": {},
+    }});
+    let acquire = |number: u32| {
+        json!({
+            "kind": "acquire", "ask": format!("ask_{number:016x}"),
+            "run_id": format!("run_{number:016x}"), "principal": "pri_0000000000000001",
+        })
+    };
+    format!(
+        "race/1\nscenario: flight-recorder\nring: explore\nscope: clients:2\nseed: 1\nschema: 1\n\
+         init: {init}\n\n1 0 slots input {}\n2 7 slots input {}\n{expect}\ndigest {digest}\n",
+        acquire(1),
+        acquire(2)
+    )
+}
+
+#[test]
+fn replay_says_whether_the_expectation_is_met() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = written(folder.path(), "good.race", &race("expect ok", "0000000000000000"));
+    let output = sim(&["replay", &good, "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["steps"], &result["met"]), (&json!(2), &json!(true)));
+    assert_eq!((&result["violation"], &result["digest"]["equal"]), (&Value::Null, &json!(false)));
+
+    let digest = result["digest"]["found"].as_str().unwrap();
+    let stated = written(folder.path(), "stated.race", &race("expect ok", digest));
+    let output = sim(&["replay", &stated]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains(digest) && !text.contains("another path"), "{text}");
+
+    let bad = race("expect violation INV-TERM", digest);
+    let bad = written(folder.path(), "bad.race", &bad);
+    let output = sim(&["replay", &bad]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("expected INV-TERM: NOT met"));
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let torn = written(folder.path(), "torn.race", "race/1\nseed: x\n");
+    let output = sim(&["replay", &torn]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("torn.race: line 2: `seed` is a decimal number"), "{text}");
+    for arguments in [
+        &["replay", "missing.race"][..],
+        &["draw", "missing.race"],
+        &["replay"],
+        &["dance"],
+        &["list", "--xml"],
+    ] {
+        assert_eq!(sim(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn draw_writes_a_diagram() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "a.race", &race("expect ok", "0000000000000000"));
+    let drawn = sim(&["draw", &file]);
+    assert_eq!(drawn.status.code(), Some(0));
+    let text = String::from_utf8(drawn.stdout).unwrap();
+    assert!(text.contains("slots") && text.contains("acquire"), "{text}");
+    let target = folder.path().join("a.txt");
+    let output = sim(&["draw", &file, "-o", target.to_str().unwrap()]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+    assert_eq!(std::fs::read_to_string(target).unwrap(), text);
+}
+
+#[test]
+fn list_is_honest() {
+    let output = sim(&["list", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(list, json!({"scenarios": []}));
+    let text = String::from_utf8(sim(&["list"]).stdout).unwrap();
+    assert!(text.contains("no scenario can be run"), "{text}");
+}
