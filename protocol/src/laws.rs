@@ -85,7 +85,7 @@ where
             found.push((next, now));
         }
     }
-    if let Some((due, _)) = machine.deadline() {
+    if let Some((due, _)) = machine.deadline().filter(|(due, _)| *due <= scope.horizon()) {
         report.transitions += 1;
         let at = if due > now { due } else { now };
         found.push((check_tick(machine, at)?, at));

@@ -51,6 +51,11 @@ pub trait Machine: Clone + Eq + Hash + Serialize + DeserializeOwned {
 pub trait Scope<M: Machine> {
     /// The inputs to try next; payloads small, ids from a small fixed set.
     fn inputs(&self, machine: &M) -> Vec<M::Input>;
+
+    /// Deadlines after this instant are not explored; machines that keep instants would never end.
+    fn horizon(&self) -> Instant {
+        Instant::from_millis(3_600_000)
+    }
 }
 
 /// Why a deadline exists.

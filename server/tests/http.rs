@@ -297,10 +297,10 @@ fn a_generated_token_is_printed_kept_and_nowhere_else() {
 }
 
 /// PRIN-6 [e2e]: the cookie is HttpOnly, SameSite=Strict, for the base path, lives 30 days, holds 256
-/// bits and is stored as a hash; under an https `public_url` it is Secure.
+/// bits and is stored as a hash; it is Secure under https, as the next test shows.
 #[test]
 fn a_login_sets_a_cookie_that_is_stored_as_a_hash() {
-    let (state, front) = start();
+    let (_state, front) = start();
     let answer = log_in(front.address, TOKEN);
     assert_eq!(answer.status, 204);
     let port = front.address.port();
@@ -321,18 +321,34 @@ fn a_login_sets_a_cookie_that_is_stored_as_a_hash() {
     assert_eq!(upgrade(front.address, &headers).unwrap().read().unwrap(), Message::text("owner"));
     front.pass_ms(1);
     assert_eq!(close_of(&mut upgrade(front.address, &headers).unwrap()), unauthorized());
+}
 
-    drop(front);
+/// EDGE-1 [e2e], PRIN-6 [e2e]: `public_url` alone fixes Host, Origin, base path and the Secure cookie.
+#[test]
+fn behind_a_public_url_only_that_url_counts() {
+    let state = tempfile::tempdir().unwrap();
     std::fs::write(state.path().join("runwarden.toml"), "public_url = 'https://example.org/base'")
         .unwrap();
     let front = Front::start(state.path(), &["--token", TOKEN]);
+    let host = ("Host", "example.org");
     let body = format!("{{\"token\": \"{TOKEN}\"}}");
-    let answer = send(front.address, "POST", "/base/v1/login", &[("Host", "example.org")], &body);
+    let answer = send(front.address, "POST", "/base/v1/login", &[host], &body);
     let header = answer.header("set-cookie").unwrap();
+    assert!(header.starts_with("runwarden_login="), "{header}");
     assert!(header.ends_with("; Path=/base/; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure"));
-    let moved = get(front.address, "/base", &[("Host", "example.org")]);
+    assert_eq!(log_in(front.address, TOKEN).status, 421, "the listen address is no Host");
+    let cookie = cookie_of(&answer);
+    for (from, is_allowed) in [("https://example.org", true), ("http://example.org", false)] {
+        let headers = [("host", "example.org"), ("cookie", &*cookie), ("origin", from)];
+        let mut socket = upgrade(front.address, &headers).unwrap();
+        match is_allowed {
+            true => assert_eq!(socket.read().unwrap(), Message::text("owner")),
+            false => assert_eq!(close_of(&mut socket), unauthorized()),
+        }
+    }
+    let moved = get(front.address, "/base", &[host]);
     assert_eq!((moved.status, moved.header("location")), (308, Some("/base/")));
-    assert_eq!(get(front.address, "/base/", &[("Host", "example.org")]).status, 200);
+    assert_eq!(get(front.address, "/base/", &[host]).status, 200);
 }
 
 /// PRIN-7 [e2e]: a logout removes the cookie and closes its connections with 1008; another login of the

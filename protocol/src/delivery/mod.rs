@@ -5,6 +5,8 @@
 //! - [`connection`]: which action of a connection starts when, and how the connection ends.
 //! - [`requests`]: outcomes of actions and idempotency keys in flight.
 
+pub mod connection;
 pub mod frame;
 pub mod limits;
+pub mod requests;
 pub mod sender;

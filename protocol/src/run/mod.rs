@@ -1,4 +1,25 @@
 //! Runs: who may start, attach and stop, and what a run holds while it is alive.
+//!
+//! [`lineage`] is the machine of a session; it routes to one sub-machine per state table: [`row`]
+//! (5.1), [`worker`] (5.2), [`stop`] (5.3), [`reclaim`] (5.4), [`settlement`], [`ownership`],
+//! [`pending`] (5.7), [`record`] and [`questions`]. The run journal is in [`crate::journal`].
+//! [`predicates`] holds the three named predicates, [`admission`] table A, [`guards`] every decision a
+//! faulty variant may override.
 
+pub mod admission;
+pub mod guards;
+pub mod limits;
+pub mod lineage;
+pub mod ownership;
+pub mod pending;
+pub mod predicates;
 pub mod questions;
+pub mod reclaim;
+pub mod record;
+pub mod row;
+pub mod settlement;
 pub mod slots;
+pub mod stop;
+pub mod worker;
+
+pub use crate::wire::structures::RunPhase as Phase;

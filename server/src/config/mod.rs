@@ -203,7 +203,7 @@ fn read_file(path: &Path) -> Result<File, ConfigError> {
     })
 }
 
-/// PRIN-1: names and tokens are unique.
+/// Names and tokens are unique (PRIN-1).
 fn check_principals(file: &File, path: &Path) -> Result<(), ConfigError> {
     let contradiction = |message| ConfigError::Contradiction { path: path.to_owned(), message };
     for (key, count) in

@@ -89,8 +89,8 @@ pub(super) async fn answer(
     response
 }
 
-/// AUTH-2: a page of another site is refused whatever it presents, and a cookie, which browsers send
-/// unasked, needs the Origin of this server.
+/// A page of another site is refused whatever it presents, and a cookie, which browsers send unasked,
+/// needs the Origin of this server (AUTH-2).
 async fn authorise(
     site: &Site,
     view: &View,

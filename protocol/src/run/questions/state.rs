@@ -132,6 +132,11 @@ impl Questions {
         self.open.iter()
     }
 
+    /// Whether one more question would be refused to its agent (RATE-2).
+    pub fn is_full(&self) -> bool {
+        self.open.len() >= QUESTIONS_MAX
+    }
+
     /// Whether a question is open, so that the silence of the agent does not count (LIM-02).
     pub fn is_waiting(&self) -> bool {
         !self.open.is_empty()

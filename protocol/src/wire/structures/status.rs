@@ -164,3 +164,66 @@ pub enum RecoveryReason {
     /// The deltas are too large.
     DeltaBudget,
 }
+
+impl RunPhase {
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Running => "running",
+            Self::Finalizing => "finalizing",
+            Self::Cancelling => "cancelling",
+        }
+    }
+}
+
+impl RunOutcome {
+    const ALL: [Self; 5] =
+        [Self::Completed, Self::Cancelled, Self::Failed, Self::Interrupted, Self::Superseded];
+
+    /// The name on the wire and in the store.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    /// The outcome with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.as_str() == name)
+    }
+}
+
+impl TerminalReason {
+    const ALL: [Self; 7] = [
+        Self::Shutdown,
+        Self::WorkerLost,
+        Self::AgentSilent,
+        Self::RunMax,
+        Self::JournalFull,
+        Self::StorageFailed,
+        Self::Deleted,
+    ];
+
+    /// The name on the wire and in the store.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Shutdown => "shutdown",
+            Self::WorkerLost => "worker_lost",
+            Self::AgentSilent => "agent_silent",
+            Self::RunMax => "run_max",
+            Self::JournalFull => "journal_full",
+            Self::StorageFailed => "storage_failed",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    /// The reason with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
+    }
+}

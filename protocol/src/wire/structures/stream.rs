@@ -187,3 +187,32 @@ pub enum NumberedFrame {
     /// End of the entity.
     StreamTerminal(Box<StreamTerminal>),
 }
+
+impl ItemKind {
+    /// Whether rows of this kind carry text that appends to the item.
+    pub const fn is_text(self) -> bool {
+        match self {
+            Self::Text | Self::Thinking | Self::Interim => true,
+            Self::Tool | Self::Compression | Self::Notice => false,
+        }
+    }
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Thinking => "thinking",
+            Self::Interim => "interim",
+            Self::Tool => "tool",
+            Self::Compression => "compression",
+            Self::Notice => "notice",
+        }
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Text, Self::Thinking, Self::Interim, Self::Tool, Self::Compression, Self::Notice]
+            .into_iter()
+            .find(|kind| kind.as_str() == name)
+    }
+}

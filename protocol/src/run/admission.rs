@@ -1,0 +1,203 @@
+//! Table A: the answer to a start, first matching line wins (ADM-10).
+
+use serde::{Deserialize, Serialize};
+
+use super::Phase;
+use super::guards::Guards;
+use super::predicates::{Blocked, may_attach};
+use crate::ids::RunId;
+use crate::wire::codes::Code;
+
+/// What is known about a start beside the session machine's own state. Lines 1 to 3 of table A (a
+/// malformed body, an unknown or unwritable session) are answered before a start exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartFacts {
+    /// What the idempotency key did before.
+    pub key: KeyFact,
+    /// Whether the session's agent is configured.
+    pub agent_available: bool,
+    /// Whether an attachment is named that does not exist.
+    pub attachment_unknown: bool,
+    /// Whether the store refuses new runs (LIM-05).
+    pub storage_low: bool,
+    /// Whether the start carries a granted slot (LIM-03).
+    pub slot: SlotFact,
+}
+
+/// What an idempotency key did before (ADM-13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyFact {
+    /// There is no key, or it had no effect yet.
+    Unused,
+    /// It had an effect with the same content.
+    SameContent,
+    /// It had an effect with other content.
+    OtherContent,
+}
+
+/// Whether a start carries a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlotFact {
+    /// Granted.
+    Granted,
+    /// Refused: a limit is reached.
+    Refused {
+        /// When to try again.
+        retry_after_ms: u32,
+    },
+}
+
+/// A refused start. It changed nothing (ADM-11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartRefusal {
+    /// Why.
+    pub code: Code,
+    /// The run in the way, where one is known (ACT-23).
+    pub run_id: Option<RunId>,
+    /// Its phase.
+    pub phase: Option<Phase>,
+    /// Whether a renderer may attach to it.
+    pub attachable: Option<bool>,
+    /// When to try again.
+    pub retry_after_ms: Option<u32>,
+}
+
+/// What table A says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// Line 4, same content: the first outcome is the answer.
+    Repeated,
+    /// A refusal.
+    Refused(StartRefusal),
+    /// Line 19: reserve, after reclaiming this run's row, if one is named.
+    Admitted(Option<RunId>),
+}
+
+/// Retry hint of a store that is low on space.
+const STORAGE_RETRY_MS: u32 = 30_000;
+
+/// Answers a start by table A.
+pub fn table_a<G: Guards>(
+    facts: &StartFacts,
+    may_start: Result<Option<RunId>, Blocked>,
+) -> Admission {
+    match facts.key {
+        KeyFact::SameContent => return Admission::Repeated,
+        KeyFact::OtherContent => return refused(Code::IdempotencyConflict),
+        KeyFact::Unused => {}
+    }
+    if !facts.agent_available {
+        return refused(Code::BackendUnavailable);
+    }
+    if facts.attachment_unknown {
+        return refused(Code::AttachmentUnknown);
+    }
+    let reclaim = match may_start {
+        Err(Blocked::Unsettled) => return refused(Code::LivenessUnreadable),
+        Err(Blocked::Busy(_)) if facts.storage_low => return storage_low(),
+        Err(Blocked::Busy(row)) => {
+            return Admission::Refused(StartRefusal {
+                code: Code::SessionBusy,
+                run_id: Some(row.run_id),
+                phase: Some(row.phase),
+                attachable: Some(may_attach::<G>(Some(row))),
+                retry_after_ms: None,
+            });
+        }
+        Ok(reclaim) => reclaim,
+    };
+    if facts.storage_low {
+        return storage_low();
+    }
+    match facts.slot {
+        SlotFact::Granted => Admission::Admitted(reclaim),
+        SlotFact::Refused { retry_after_ms } => Admission::Refused(StartRefusal {
+            retry_after_ms: Some(retry_after_ms),
+            ..StartRefusal::of(Code::ServerBusy)
+        }),
+    }
+}
+
+impl StartRefusal {
+    /// A refusal that says no more than its code.
+    pub const fn of(code: Code) -> Self {
+        Self { code, run_id: None, phase: None, attachable: None, retry_after_ms: None }
+    }
+}
+
+fn refused(code: Code) -> Admission {
+    Admission::Refused(StartRefusal::of(code))
+}
+
+fn storage_low() -> Admission {
+    Admission::Refused(StartRefusal {
+        retry_after_ms: Some(STORAGE_RETRY_MS),
+        ..StartRefusal::of(Code::StorageLow)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instant::Instant;
+    use crate::run::guards::Rules;
+    use crate::run::predicates::RowView;
+
+    const FINE: StartFacts = StartFacts {
+        key: KeyFact::Unused,
+        agent_available: true,
+        attachment_unknown: false,
+        storage_low: false,
+        slot: SlotFact::Granted,
+    };
+
+    fn code(facts: StartFacts, may_start: Result<Option<RunId>, Blocked>) -> Option<Code> {
+        match table_a::<Rules>(&facts, may_start) {
+            Admission::Refused(refusal) => Some(refusal.code),
+            Admission::Repeated | Admission::Admitted(_) => None,
+        }
+    }
+
+    fn busy() -> Result<Option<RunId>, Blocked> {
+        Err(Blocked::Busy(RowView {
+            run_id: RunId::new(9),
+            phase: Phase::Cancelling,
+            anchor: Instant::ZERO,
+            live: true,
+            settled: false,
+        }))
+    }
+
+    /// ADM-10 [unit]: every line of table A this server can reach, each shadowing the lines below it.
+    #[test]
+    fn the_first_matching_line_answers() {
+        let low = StartFacts { storage_low: true, ..FINE };
+        let full = StartFacts { slot: SlotFact::Refused { retry_after_ms: 7 }, ..low };
+        assert_eq!(code(full, Ok(None)), Some(Code::StorageLow));
+        assert_eq!(code(full, busy()), Some(Code::StorageLow));
+        assert_eq!(code(full, Err(Blocked::Unsettled)), Some(Code::LivenessUnreadable));
+        let foreign = StartFacts { attachment_unknown: true, ..full };
+        assert_eq!(code(foreign, Err(Blocked::Unsettled)), Some(Code::AttachmentUnknown));
+        let absent = StartFacts { agent_available: false, ..foreign };
+        assert_eq!(code(absent, busy()), Some(Code::BackendUnavailable));
+        let conflict = StartFacts { key: KeyFact::OtherContent, ..absent };
+        assert_eq!(code(conflict, busy()), Some(Code::IdempotencyConflict));
+        let again = StartFacts { key: KeyFact::SameContent, ..absent };
+        assert_eq!(table_a::<Rules>(&again, busy()), Admission::Repeated);
+        let refused = StartFacts { storage_low: false, ..full };
+        assert_eq!(code(refused, busy()), Some(Code::SessionBusy));
+        assert_eq!(code(refused, Ok(None)), Some(Code::ServerBusy));
+        assert_eq!(table_a::<Rules>(&FINE, Ok(None)), Admission::Admitted(None));
+    }
+
+    /// ACT-23 [unit]: a busy session names the run in the way, its phase, and whether to attach.
+    #[test]
+    fn a_busy_session_names_run_phase_and_attachable() {
+        let Admission::Refused(refusal) = table_a::<Rules>(&FINE, busy()) else { panic!() };
+        assert_eq!(refusal.run_id, Some(RunId::new(9)));
+        assert_eq!(refusal.phase, Some(Phase::Cancelling));
+        assert_eq!(refusal.attachable, Some(false));
+    }
+}

@@ -1,0 +1,125 @@
+//! Every decision of the run rules that a faulty implementation gets wrong, one method each.
+//!
+//! The default body of a method is the rule. Machines are generic over this trait; production uses
+//! [`Rules`], and a faulty variant of the simulation overrides one method.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use serde::{Deserialize, Serialize};
+
+use super::Phase;
+use super::limits::UNWIND;
+use crate::ids::AgentId;
+use crate::instant::{Duration, Instant};
+
+/// What a worker's step is checked against: facts of its run at that very step (REG-07: only what is
+/// present and equal permits anything).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Gate {
+    /// The retained cancel token is not set.
+    pub token_unset: bool,
+    /// The run has an open channel in STREAMS.
+    pub live: bool,
+    /// Who owns the session's writeback.
+    pub owner: Owner,
+}
+
+/// The owner record as one run sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    /// This run.
+    ThisRun,
+    /// Another run.
+    OtherRun,
+    /// Nobody: no permission either.
+    Absent,
+}
+
+/// The rules as guards. All methods are pure functions of their arguments.
+pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'static {
+    /// May the worker begin? (REG-01)
+    fn may_begin(gate: Gate) -> bool {
+        gate.token_unset && gate.live
+    }
+
+    /// May an agent be registered for the run? (REG-03)
+    fn may_register(gate: Gate) -> bool {
+        gate.token_unset && gate.live && gate.owner == Owner::ThisRun
+    }
+
+    /// May the agent be invoked? (REG-05)
+    fn may_invoke(gate: Gate, registered: AgentId, asked: AgentId) -> bool {
+        gate.token_unset && gate.live && registered == asked
+    }
+
+    /// May a refused worker retire handle and cache entry? (REG-06)
+    fn may_retire(gate: Gate) -> bool {
+        gate.owner == Owner::ThisRun
+    }
+
+    /// May a write of this run change session, journal, cache or handle? (OWN-02, REC-05)
+    fn may_write(owner: Owner) -> bool {
+        owner == Owner::ThisRun
+    }
+
+    /// Is an interrupt sent for a Stop? Only while an invocation is admitted and unreturned
+    /// (REG-08, REG-11).
+    fn interrupts(invoked: bool) -> bool {
+        invoked
+    }
+
+    /// Is a Stop held because a settlement save is in flight? (STOP-07)
+    fn holds_stop(saving: bool) -> bool {
+        saving
+    }
+
+    /// May the canceller's settlement be issued, or must the batch in flight be answered first? (STOP-22)
+    fn may_settle(batch_in_flight: bool) -> bool {
+        !batch_in_flight
+    }
+
+    /// Is output of the agent issued? Never after Stop was accepted (STOP-05).
+    fn may_issue(gate: Gate) -> bool {
+        gate.token_unset && gate.live && gate.owner == Owner::ThisRun
+    }
+
+    /// Does a row in this phase block a start? (ADM-02, ADM-03, ADM-04)
+    fn blocks_start(phase: Phase, reclaimable: bool) -> bool {
+        match phase {
+            Phase::Starting | Phase::Running | Phase::Finalizing => true,
+            Phase::Cancelling => !reclaimable,
+        }
+    }
+
+    /// May a renderer attach to a run in this phase? (ADM-07)
+    fn may_attach(phase: Phase) -> bool {
+        match phase {
+            Phase::Starting | Phase::Running | Phase::Finalizing => true,
+            Phase::Cancelling => false,
+        }
+    }
+
+    /// May the row be reclaimed? (REC-01)
+    fn is_reclaimable(
+        phase: Phase,
+        since: Instant,
+        now: Instant,
+        live: bool,
+        unwind: Duration,
+    ) -> bool {
+        phase == Phase::Cancelling && now.age_of(since) >= unwind && !live
+    }
+
+    /// The unwind window, the same everywhere (REC-03).
+    fn unwind() -> Duration {
+        UNWIND
+    }
+}
+
+/// The rules as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Rules;
+
+impl Guards for Rules {}

@@ -1,0 +1,427 @@
+//! How runs end: Stop, server endings, the worker's own end, loss, settlement, reclamation.
+
+use super::state::{KnownRun, Lineage, Output, Stage};
+use crate::ids::{AskId, QuestionId, Revision, RunId, Seq};
+use crate::instant::Instant;
+use crate::journal::row::{Outcome, Reason};
+use crate::journal::{run_journal, turn_journal};
+use crate::machine::{Machine, Outbox, Reject};
+use crate::run::guards::Guards;
+use crate::run::limits::UNSETTLED_RETRY;
+use crate::run::questions::{self, Resolution};
+use crate::run::settlement::{self, Claimant, Failure, Verdict};
+use crate::run::stop::{self, Answer, Moment};
+use crate::run::worker::{self, CallResult};
+use crate::run::{ownership, pending, reclaim, row};
+use crate::session::record::Marker;
+
+impl<G: Guards> Lineage<G> {
+    pub(super) fn stop(
+        &mut self,
+        now: Instant,
+        ask: AskId,
+        run_id: RunId,
+        known: KnownRun,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        let Ok(i) = self.index(run_id) else {
+            let answer = match known {
+                KnownRun::Never => Answer::Unknown,
+                KnownRun::Ended { outcome } => Answer::AlreadyEnded { status: outcome },
+            };
+            out.push(Output::StopAnswered { run_id, asks: vec![ask], answer });
+            return Ok(());
+        };
+        let entry = &self.runs[i];
+        if entry.row.phase().is_none() {
+            self.answer_stop_of_a_gone_run(i, ask, out);
+            return Ok(());
+        }
+        let invoked = entry.worker.invoked();
+        let moment = match (entry.stage, entry.settlement.is_saving()) {
+            (Stage::Admitting { .. } | Stage::Launching { .. } | Stage::Compensating { .. }, _) => {
+                Moment::Reserving
+            }
+            (Stage::Launched, true) => Moment::Saving { invoked },
+            (Stage::Launched, false) => Moment::Open { invoked },
+        };
+        self.drive_stop(i, now, stop::Input::Asked { ask, moment }, out);
+        Ok(())
+    }
+
+    /// The run has no row any more: it is settled, or recovery has claimed its outcome.
+    fn answer_stop_of_a_gone_run(&mut self, i: usize, ask: AskId, out: &mut Outbox<Output>) {
+        let entry = &self.runs[i];
+        let status = entry.settlement.verdict().map_or(Outcome::Failed, |verdict| verdict.outcome);
+        let (run_id, answer) = (entry.run_id, Answer::AlreadyEnded { status });
+        out.push(Output::StopAnswered { run_id, asks: vec![ask], answer });
+    }
+
+    /// STOP-02 beside the claim of the outcome: token, row, journal, questions.
+    pub(super) fn accept_stop(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        let entry = &mut self.runs[i];
+        entry.token_set = true;
+        entry.wanted = None;
+        let verdict = entry.ending.unwrap_or_else(Verdict::cancelled);
+        self.claim(i, now, Claimant::Canceller, verdict, out);
+        self.drive_row(i, now, row::Input::StopAccepted, out);
+        self.drive_reclaim(i, now, reclaim::Input::StopAccepted, out);
+        self.seal(i, now, out);
+        self.resolve_questions(i, now, Resolution::Cancelled, out);
+        out.push(Output::SessionChanged { revision: self.record.revision() });
+    }
+
+    /// STOP-21: as an accepted Stop, with the outcome its rule names. Nothing for a run that is
+    /// ending already.
+    pub(super) fn end_by_server(
+        &mut self,
+        i: usize,
+        now: Instant,
+        reason: Reason,
+        out: &mut Outbox<Output>,
+    ) {
+        let verdict = Verdict::of_server(reason);
+        let entry = &mut self.runs[i];
+        let held = entry.stop.is_held();
+        if entry.may_be_ended() && !held {
+            entry.ending = Some(verdict);
+            let invoked = entry.worker.invoked();
+            self.drive_stop(i, now, stop::Input::EndedByServer { invoked }, out);
+        } else if !matches!(entry.stage, Stage::Launched) && entry.ending.is_none() {
+            entry.ending = Some(verdict);
+        }
+    }
+
+    pub(super) fn worker_finished(
+        &mut self,
+        i: usize,
+        now: Instant,
+        result: CallResult,
+        constructed: bool,
+        out: &mut Outbox<Output>,
+    ) {
+        if self.runs[i].stop.is_accepted() {
+            self.drive_stop(i, now, stop::Input::AgentReturned, out);
+            out.push(Output::ExitWorker { run_id: self.runs[i].run_id });
+            return;
+        }
+        let returned =
+            if constructed { row::Input::LastReturned } else { row::Input::ConstructionFailed };
+        self.drive_row(i, now, returned, out);
+        self.resolve_questions(i, now, Resolution::Interrupted, out);
+        self.runs[i].wanted = Some(Verdict::of_call(result));
+        self.claim_for_worker(i, now, out);
+    }
+
+    /// The worker claims its outcome once every row it issued is answered.
+    pub(super) fn claim_for_worker(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        let entry = &self.runs[i];
+        let Some(verdict) = entry.wanted else { return };
+        let owns = G::may_write(self.ownership.seen_by(entry.run_id));
+        if entry.journal.is_idle() && self.record.is_idle() && owns {
+            self.runs[i].wanted = None;
+            self.claim(i, now, Claimant::Worker, verdict, out);
+            self.save_if_possible(i, now, out);
+        }
+    }
+
+    pub(super) fn claim(
+        &mut self,
+        i: usize,
+        now: Instant,
+        by: Claimant,
+        verdict: Verdict,
+        out: &mut Outbox<Output>,
+    ) {
+        let claim = settlement::Input::Claim { by, verdict, may_save: false };
+        self.drive_settlement(i, now, claim, out);
+    }
+
+    /// Issues a claimed settlement as soon as the batch in flight is answered (STOP-22).
+    pub(super) fn save_if_possible(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        let entry = &self.runs[i];
+        let claimed = matches!(entry.settlement.state(), settlement::State::Claimed { .. });
+        if claimed && self.record.is_idle() && G::may_settle(entry.journal.in_flight()) {
+            self.drive_settlement(i, now, settlement::Input::MaySave, out);
+        }
+    }
+
+    /// The settlement is committed: nothing changes the outcome any more.
+    pub(super) fn saved(
+        &mut self,
+        i: usize,
+        now: Instant,
+        revision: Revision,
+        terminal_seq: Option<Seq>,
+        out: &mut Outbox<Output>,
+    ) {
+        let by = self.runs[i].settlement.claimant();
+        let verdict = self.runs[i].settlement.verdict().expect("a saved settlement was claimed");
+        let (run_id, turn_id) = (self.runs[i].run_id, self.runs[i].turn_id);
+        let outcome = verdict.outcome;
+        self.drive_settlement(i, now, settlement::Input::Saved, out);
+        self.runs[i].retry_at = None;
+        self.turn(i, turn_journal::Input::Ended(outcome));
+        let ended = run_journal::Input::Ended { outcome, seq: terminal_seq };
+        self.with_journal(i, now, out, |journal, outputs| {
+            journal.step(now, ended, outputs).expect("a run is settled once");
+        });
+        self.pend(pending::Input::Cleared { run_id });
+        let Verdict { reason, failure, .. } = verdict;
+        let seq = terminal_seq;
+        out.push(Output::RunEnded { run_id, turn_id, outcome, reason, failure, seq, revision });
+        self.close_channel(i, now, out);
+        match by {
+            Some(Claimant::Worker) => self.settled_by_worker(i, now, outcome, out),
+            Some(Claimant::Canceller) => self.cancelled(i, now, out),
+            Some(Claimant::Recovery) | None => {}
+        }
+        if self.runs[i].row.phase().is_none() {
+            self.release_owner(run_id);
+        }
+        out.push(Output::SessionChanged { revision });
+        self.finish(i, out);
+    }
+
+    /// OWN-14: row, ownership, channel and stream-owner entry go in the step that learns of the commit.
+    fn settled_by_worker(
+        &mut self,
+        i: usize,
+        now: Instant,
+        outcome: Outcome,
+        out: &mut Outbox<Output>,
+    ) {
+        self.worker_is_gone(i);
+        self.drive_stop(i, now, stop::Input::RunEnded { outcome }, out);
+        if self.runs[i].row.phase().is_some() {
+            self.remove_row(i, now, out);
+        }
+    }
+
+    fn cancelled(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        if !self.runs[i].stop.is_answered() {
+            self.drive_stop(i, now, stop::Input::SettlementAnswered, out);
+        }
+        if self.runs[i].worker.is_gone() {
+            self.unwind(i, now, out);
+        }
+    }
+
+    pub(super) fn save_failed(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        let stop_held = self.runs[i].stop.is_held();
+        self.drive_settlement(i, now, settlement::Input::SaveFailed { stop_held }, out);
+    }
+
+    /// Every try of a settlement failed: the session is unsettled and tried again (RST-11).
+    pub(super) fn gave_up(
+        &mut self,
+        i: usize,
+        now: Instant,
+        by: Claimant,
+        out: &mut Outbox<Output>,
+    ) {
+        if by != Claimant::Worker {
+            self.runs[i].retry_at = Some(now.plus(UNSETTLED_RETRY));
+        }
+        match by {
+            Claimant::Worker => {
+                self.worker_is_gone(i);
+                self.hand_to_recovery(i, now, Verdict::worker_lost(), out);
+            }
+            Claimant::Canceller => {
+                self.close_channel(i, now, out);
+                self.cancelled(i, now, out);
+            }
+            Claimant::Recovery => {}
+        }
+        out.push(Output::SessionChanged { revision: self.record.revision() });
+    }
+
+    pub(super) fn worker_exited(
+        &mut self,
+        i: usize,
+        now: Instant,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        self.must_be_launched(i)?;
+        self.runs[i].worker.step(now, worker::Input::Exited, &mut Outbox::new())?;
+        let entry = &self.runs[i];
+        if entry.stop.is_accepted() {
+            self.drive_stop(i, now, stop::Input::AgentReturned, out);
+            if self.runs[i].stop.is_answered() {
+                self.unwind(i, now, out);
+            }
+            self.finish(i, out);
+        } else if entry.row.phase().is_some() && !entry.settlement.is_claimed() {
+            self.resolve_questions(i, now, Resolution::Interrupted, out);
+            self.runs[i].wanted = None;
+            let verdict = self.runs[i].ending.unwrap_or_else(Verdict::worker_lost);
+            self.hand_to_recovery(i, now, verdict, out);
+        } else {
+            self.finish(i, out);
+        }
+        Ok(())
+    }
+
+    /// REC-04, when it is due.
+    pub(super) fn reclaim_if_due(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        if self.runs[i].row.phase().is_none() {
+            return;
+        }
+        let mut outputs = Outbox::new();
+        self.runs[i].reclaim.tick(now, &mut outputs);
+        if outputs.drain().any(|output| output == reclaim::Output::Reclaim) {
+            self.unwind(i, now, out);
+        }
+    }
+
+    pub(super) fn reclaim(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        self.drive_reclaim(i, now, reclaim::Input::StartAsked, out);
+    }
+
+    /// The row of a stopped run goes, with its ownership if it is still this run's.
+    pub(super) fn unwind(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        if self.runs[i].row.phase().is_none() {
+            return;
+        }
+        let run_id = self.runs[i].run_id;
+        self.remove_row(i, now, out);
+        if self.runs[i].settlement.outcome().is_some() {
+            self.release_owner(run_id);
+        }
+        out.push(Output::SessionChanged { revision: self.record.revision() });
+    }
+
+    pub(super) fn remove_row(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        self.drive_row(i, now, row::Input::Removed, out);
+        let over = self.runs[i].reclaim.is_terminal();
+        if !over {
+            self.drive_reclaim(i, now, reclaim::Input::RowGone, out);
+        }
+        if std::mem::take(&mut self.runs[i].slot) {
+            out.push(Output::ReleaseSlot { run_id: self.runs[i].run_id });
+        }
+    }
+
+    /// Forgets an entry that has neither row nor worker nor an outstanding settlement.
+    fn finish(&mut self, i: usize, out: &mut Outbox<Output>) {
+        let entry = &self.runs[i];
+        if entry.row.phase().is_some() || entry.settlement.outcome().is_none() {
+            return;
+        }
+        if self.runs[i].worker.is_gone() {
+            out.push(Output::Forget { run_id: self.runs[i].run_id });
+            self.runs.remove(i);
+        }
+    }
+
+    fn close_channel(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        let open = std::mem::replace(&mut self.runs[i].live, false);
+        if open && self.runs[i].stop.is_accepted() && self.runs[i].row.phase().is_some() {
+            self.drive_reclaim(i, now, reclaim::Input::ChannelClosed, out);
+        }
+    }
+
+    fn release_owner(&mut self, run_id: RunId) {
+        if self.ownership.owner() == Some(run_id) {
+            self.own(ownership::Input::Released { run_id });
+        }
+    }
+
+    fn resolve_questions(
+        &mut self,
+        i: usize,
+        now: Instant,
+        outcome: Resolution,
+        out: &mut Outbox<Output>,
+    ) {
+        self.with_questions(i, now, out, |questions, outputs| {
+            // Questions that are closed already stay as they are.
+            let _ = questions.step(now, questions::Input::ResolveAll { outcome }, outputs);
+        });
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        now: Instant,
+        ask: AskId,
+        question_id: QuestionId,
+        version: u64,
+        out: &mut Outbox<Output>,
+    ) {
+        let holder = self
+            .runs
+            .iter()
+            .position(|entry| entry.questions.open().any(|open| open.question_id == question_id));
+        let Some(i) = holder else {
+            out.push(Output::AnswerRefused { ask, question_id });
+            return;
+        };
+        self.with_questions(i, now, out, |questions, outputs| {
+            let answered = questions::Input::Answered { ask, question_id, version };
+            questions.step(now, answered, outputs).expect("an answer is taken or refused");
+        });
+        self.runs[i].last_output_at = now;
+    }
+
+    pub(super) fn evict(&mut self, out: &mut Outbox<Output>) -> Result<(), Reject> {
+        if self.row_entry().is_some() {
+            return Err(Reject::Local("row_present"));
+        }
+        let Some(agent) = self.cache.take() else { return Ok(()) };
+        self.handle = None;
+        out.push(Output::Close { agent });
+        Ok(())
+    }
+}
+
+impl Verdict {
+    /// A user stopped the run.
+    pub fn cancelled() -> Self {
+        let marker = Some(Marker::Cancelled);
+        Self { outcome: Outcome::Cancelled, reason: None, marker, failure: None }
+    }
+
+    /// Recovery found the run without settlement, row or worker (RST-02).
+    pub fn found_dead() -> Self {
+        let marker = Some(Marker::Interrupted);
+        Self { outcome: Outcome::Interrupted, reason: None, marker, failure: None }
+    }
+
+    /// The journal states an outcome already (RST-02).
+    pub fn as_journaled(outcome: Outcome) -> Self {
+        Self { outcome, reason: None, marker: None, failure: None }
+    }
+
+    /// The worker was lost (REC-10).
+    pub fn worker_lost() -> Self {
+        Self { reason: Some(Reason::WorkerLost), ..Self::failed(true) }
+    }
+
+    /// The server ends the run (STOP-21).
+    pub fn of_server(reason: Reason) -> Self {
+        match reason {
+            Reason::Shutdown => Self { reason: Some(reason), ..Self::found_dead() },
+            Reason::Deleted => Self { reason: Some(reason), ..Self::cancelled() },
+            Reason::WorkerLost | Reason::AgentSilent | Reason::StorageFailed => {
+                Self { reason: Some(reason), ..Self::failed(true) }
+            }
+            Reason::RunMax | Reason::JournalFull => {
+                Self { reason: Some(reason), ..Self::failed(false) }
+            }
+        }
+    }
+
+    fn of_call(result: CallResult) -> Self {
+        match result {
+            CallResult::Completed => Self::as_journaled(Outcome::Completed),
+            CallResult::Interrupted => Self::failed(true),
+            CallResult::Failed { failure } => Self::failed(failure.retryable),
+        }
+    }
+
+    fn failed(retryable: bool) -> Self {
+        let failure = Some(Failure { retryable });
+        Self { outcome: Outcome::Failed, reason: None, marker: None, failure }
+    }
+}

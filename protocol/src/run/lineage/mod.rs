@@ -1,0 +1,13 @@
+//! The lineage machine: one session (and later its continuations) with everything that decides about
+//! its runs. It only routes inputs to its sub-machines and translates what they put out.
+
+mod endings;
+mod reservation;
+mod state;
+#[cfg(test)]
+mod tests;
+mod transitions;
+mod translate;
+mod view;
+
+pub use state::{Input, KnownRun, Lineage, Output, RunLimits, Start, StartAnswer};

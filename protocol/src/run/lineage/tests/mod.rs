@@ -1,0 +1,4 @@
+mod flows;
+mod scope;
+mod stops;
+mod world;

@@ -1,0 +1,156 @@
+use super::state::{Input, Lineage, Output};
+use crate::instant::Instant;
+use crate::machine::{Machine, Outbox, Reject, TimerKind};
+use crate::run::guards::Guards;
+use crate::run::limits::RUN_ENTRIES_MAX;
+use crate::run::settlement;
+
+impl<G: Guards> Machine for Lineage<G> {
+    type Input = Input;
+    type Output = Output;
+    type Reject = Reject;
+    const OUTPUTS_MAX: usize = 16 * RUN_ENTRIES_MAX;
+
+    fn step(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
+        let was_free = self.is_free();
+        self.route(now, input, out)?;
+        self.announce_idle(was_free, out);
+        Ok(())
+    }
+
+    fn tick(&mut self, now: Instant, out: &mut Outbox<Output>) {
+        let was_free = self.is_free();
+        let mut i = 0;
+        while i < self.runs.len() {
+            let run_id = self.runs[i].run_id;
+            self.tick_run(i, now, out);
+            // A tick may end the entry, and the next one then stands in its place.
+            if self.runs.get(i).is_some_and(|entry| entry.run_id == run_id) {
+                i += 1;
+            }
+        }
+        self.announce_idle(was_free, out);
+    }
+
+    fn deadline(&self) -> Option<(Instant, TimerKind)> {
+        self.runs.iter().filter_map(|entry| self.deadline_of(entry)).min()
+    }
+
+    fn weight(&self) -> usize {
+        let entries = self.runs.iter().map(|entry| {
+            size_of_val(entry)
+                + entry.journal.weight()
+                + entry.questions.weight()
+                + entry.stop.weight()
+        });
+        size_of::<Self>() + entries.sum::<usize>()
+    }
+
+    fn is_terminal(&self) -> bool {
+        false
+    }
+
+    fn state_name(&self) -> &'static str {
+        if self.is_unsettled() {
+            return "unsettled";
+        }
+        match self.row_entry() {
+            Some(entry) => entry.row.state_name(),
+            None => "idle",
+        }
+    }
+}
+
+impl<G: Guards> Lineage<G> {
+    fn route(
+        &mut self,
+        now: Instant,
+        input: Input,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        match input {
+            Input::Start(start) => self.start(now, start, out),
+            Input::Stop { ask, run_id, known } => self.stop(now, ask, run_id, known, out),
+            Input::Answer { ask, question_id, version } => {
+                self.answer(now, ask, question_id, version, out);
+                Ok(())
+            }
+            Input::EndByServer { run_id, reason } => {
+                let i = self.index(run_id)?;
+                self.end_by_server(i, now, reason, out);
+                Ok(())
+            }
+            Input::Evict => self.evict(out),
+            Input::Recover { run_id, turn_id, pending_started_at, last_seq, terminal } => {
+                self.recover(now, run_id, turn_id, pending_started_at, last_seq, terminal, out)
+            }
+            Input::Committed { run_id, revision, terminal_seq } => {
+                let i = self.index(run_id)?;
+                self.committed(i, now, revision, terminal_seq, out)
+            }
+            Input::CommitFailed { run_id } => {
+                let i = self.index(run_id)?;
+                self.commit_failed(i, now, out)
+            }
+            Input::Persisted { run_id, first_seq, count } => {
+                let i = self.index(run_id)?;
+                self.persisted(i, now, first_seq, count, out)
+            }
+            Input::AppendFailed { run_id } => {
+                let i = self.index(run_id)?;
+                self.append_failed(i, now, out)
+            }
+            Input::Launched { run_id } => {
+                let i = self.index(run_id)?;
+                self.launched(i, now, out)
+            }
+            Input::LaunchFailed { run_id } => {
+                let i = self.index(run_id)?;
+                self.launch_failed(i, now, out)
+            }
+            Input::WorkerBegan { run_id } => self.worker_began(run_id, now, out),
+            Input::AgentConstructed { run_id, agent } => {
+                self.agent_constructed(run_id, agent, now, out)
+            }
+            Input::ConstructionFailed { run_id } => self.construction_failed(run_id, now, out),
+            Input::RegistrationAsked { run_id } => self.registration_asked(run_id, now, out),
+            Input::InvocationAsked { run_id, agent } => {
+                self.invocation_asked(run_id, agent, now, out)
+            }
+            Input::Produced { run_id, row } => self.produced(run_id, row, now, out),
+            Input::QuestionAsked { run_id, question_id, approval, row } => {
+                self.question_asked(run_id, question_id, approval, row, now, out)
+            }
+            Input::Returned { run_id, result } => self.returned(run_id, result, now, out),
+            Input::WorkerExited { run_id } => {
+                let i = self.index(run_id)?;
+                self.worker_exited(i, now, out)
+            }
+        }
+    }
+
+    /// The idle transition: the last row went, or the session was settled after all.
+    fn announce_idle(&self, was_free: bool, out: &mut Outbox<Output>) {
+        if !was_free && self.is_free() {
+            out.push(Output::BecameIdle);
+        }
+    }
+
+    fn tick_run(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        self.with_stop(i, now, out, |stop, outputs| stop.tick(now, outputs));
+        self.with_questions(i, now, out, |questions, outputs| questions.tick(now, outputs));
+        let run_id = self.runs[i].run_id;
+        self.with_journal(i, now, out, |journal, outputs| journal.tick(now, outputs));
+        if self.runs.get(i).is_none_or(|entry| entry.run_id != run_id) {
+            return;
+        }
+        if let Some(reason) = self.limit_reached(i, now) {
+            self.end_by_server(i, now, reason, out);
+        }
+        if self.runs[i].retry_at.is_some_and(|at| now >= at) {
+            self.runs[i].retry_at = None;
+            self.drive_settlement(i, now, settlement::Input::Retry, out);
+        }
+        self.reclaim_if_due(i, now, out);
+    }
+}

@@ -1,0 +1,133 @@
+//! The three named predicates (ADM-01). Whatever asks one of these questions calls these.
+
+use super::Phase;
+use super::guards::Guards;
+use crate::ids::RunId;
+use crate::instant::Instant;
+
+/// A row of ACTIVE_RUNS as the predicates read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowView {
+    /// The run.
+    pub run_id: RunId,
+    /// Its phase.
+    pub phase: Phase,
+    /// Cancel time, else start time.
+    pub anchor: Instant,
+    /// Whether the run has an open channel in STREAMS.
+    pub live: bool,
+    /// Whether the run is settled.
+    pub settled: bool,
+}
+
+/// Why a turn may not start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// A row blocks (ADM-02 to ADM-04).
+    Busy(RowView),
+    /// The session is unsettled (ADM-06).
+    Unsettled,
+}
+
+/// May a turn start? `Ok` names the reclaimable row that the start has to reclaim first, if any
+/// (ADM-04).
+///
+/// # Errors
+/// What blocks the start.
+pub fn may_start<G: Guards>(
+    row: Option<RowView>,
+    unsettled: bool,
+    now: Instant,
+) -> Result<Option<RunId>, Blocked> {
+    if unsettled {
+        return Err(Blocked::Unsettled);
+    }
+    let Some(row) = row else { return Ok(None) };
+    let reclaimable = G::is_reclaimable(row.phase, row.anchor, now, row.live, G::unwind());
+    if G::blocks_start(row.phase, reclaimable) {
+        return Err(Blocked::Busy(row));
+    }
+    Ok(Some(row.run_id))
+}
+
+/// May a renderer attach to the run? (ADM-07)
+pub fn may_attach<G: Guards>(row: Option<RowView>) -> bool {
+    row.is_some_and(|row| G::may_attach(row.phase))
+}
+
+/// Is there something to stop? True exactly while the run has a row and no settlement (ADM-16).
+pub fn may_stop(row: Option<RowView>) -> bool {
+    row.is_some_and(|row| !row.settled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instant::Duration;
+    use crate::run::guards::Rules;
+    use crate::run::limits::UNWIND;
+    use proptest::prelude::*;
+
+    fn row(phase: Phase, live: bool) -> RowView {
+        RowView { run_id: RunId::new(1), phase, anchor: Instant::ZERO, live, settled: false }
+    }
+
+    fn any_phase() -> impl Strategy<Value = Phase> {
+        prop::sample::select(vec![
+            Phase::Starting,
+            Phase::Running,
+            Phase::Finalizing,
+            Phase::Cancelling,
+        ])
+    }
+
+    proptest! {
+        /// ADM-02 [property], ADM-04 [property], REC-01 [property], REC-02 [property]: a row blocks in every
+        /// phase and at any age, except a cancelling one without channel from the first reclaimable instant on.
+        #[test]
+        fn only_an_old_cancelling_row_without_channel_lets_a_turn_start(
+            phase in any_phase(), live: bool, age_us in 0..400_000_000_u64,
+        ) {
+            let now = Instant::from_micros(age_us);
+            let free = phase == Phase::Cancelling && !live && age_us >= UNWIND.as_micros();
+            prop_assert_eq!(may_start::<Rules>(Some(row(phase, live)), false, now).is_ok(), free);
+        }
+
+        /// ADM-07 [property]: age plays no part in attaching, and a cancelling row is never attachable.
+        #[test]
+        fn a_run_is_attachable_in_every_phase_but_cancelling(phase in any_phase(), live: bool) {
+            prop_assert_eq!(may_attach::<Rules>(Some(row(phase, live))), phase != Phase::Cancelling);
+        }
+
+        /// ADM-16 [property]: stoppable exactly while there is a row and no settlement.
+        #[test]
+        fn a_run_is_stoppable_until_it_is_settled(phase in any_phase(), settled: bool) {
+            prop_assert_eq!(may_stop(Some(RowView { settled, ..row(phase, true) })), !settled);
+        }
+    }
+
+    #[test]
+    fn the_window_ends_exactly_at_its_value() {
+        let at = |us| {
+            let now = Instant::from_micros(us);
+            may_start::<Rules>(Some(row(Phase::Cancelling, false)), false, now).is_ok()
+        };
+        let unwind = UNWIND.as_micros();
+        assert!(!at(unwind - 1));
+        assert!(at(unwind));
+        assert!(at(Duration::from_micros(unwind + 1).as_micros()));
+    }
+
+    /// ADM-06 [unit]: an unsettled session refuses a start without naming a run.
+    #[test]
+    fn an_unsettled_session_refuses_a_start() {
+        assert_eq!(may_start::<Rules>(None, true, Instant::ZERO), Err(Blocked::Unsettled));
+    }
+
+    #[test]
+    fn without_a_row_there_is_nothing_to_attach_to_or_stop() {
+        assert!(!may_attach::<Rules>(None));
+        assert!(!may_stop(None));
+        assert_eq!(may_start::<Rules>(None, false, Instant::ZERO), Ok(None));
+    }
+}

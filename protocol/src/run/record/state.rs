@@ -1,0 +1,61 @@
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{Revision, RunId};
+
+/// What the machine knows of its session's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SessionRecord {
+    pub(super) revision: Revision,
+    pub(super) in_flight: Option<RunId>,
+}
+
+/// What happens to the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Input {
+    /// A commit for the run was issued against the present revision.
+    Issued {
+        /// The run.
+        run_id: RunId,
+    },
+    /// It was answered: committed.
+    Committed {
+        /// The run.
+        run_id: RunId,
+        /// The revision after it.
+        revision: Revision,
+    },
+    /// It was answered: nothing was written.
+    Failed {
+        /// The run.
+        run_id: RunId,
+    },
+}
+
+/// What the record announces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Output {
+    /// The session is at a new revision.
+    Advanced {
+        /// The revision.
+        revision: Revision,
+    },
+}
+
+impl SessionRecord {
+    /// The record of a session found or made at `revision`.
+    pub fn at(revision: Revision) -> Self {
+        Self { revision, in_flight: None }
+    }
+
+    /// The revision.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// Whether no commit is unanswered.
+    pub fn is_idle(&self) -> bool {
+        self.in_flight.is_none()
+    }
+}

@@ -1,0 +1,55 @@
+use super::state::{Input, Output, SessionRecord};
+use crate::instant::Instant;
+use crate::machine::{Machine, Outbox, Reject, TimerKind};
+
+impl Machine for SessionRecord {
+    type Input = Input;
+    type Output = Output;
+    type Reject = Reject;
+    const OUTPUTS_MAX: usize = 1;
+
+    fn step(
+        &mut self,
+        _now: Instant,
+        input: Input,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        match (self.in_flight, input) {
+            (None, Input::Issued { run_id }) => self.in_flight = Some(run_id),
+            (Some(issued), Input::Committed { run_id, revision })
+                if issued == run_id && revision == self.revision.plus(1) =>
+            {
+                self.in_flight = None;
+                self.revision = revision;
+                out.push(Output::Advanced { revision });
+            }
+            (Some(issued), Input::Failed { run_id }) if issued == run_id => self.in_flight = None,
+            (Some(_), Input::Issued { .. }) => return Err(Reject::Local("commit_in_flight")),
+            (None | Some(_), Input::Committed { .. } | Input::Failed { .. }) => {
+                return Err(Reject::Local("commit_not_issued"));
+            }
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, _now: Instant, _out: &mut Outbox<Output>) {}
+
+    fn deadline(&self) -> Option<(Instant, TimerKind)> {
+        None
+    }
+
+    fn weight(&self) -> usize {
+        size_of::<Self>()
+    }
+
+    fn is_terminal(&self) -> bool {
+        false
+    }
+
+    fn state_name(&self) -> &'static str {
+        match self.in_flight {
+            Some(_) => "commit in flight",
+            None => "idle",
+        }
+    }
+}
