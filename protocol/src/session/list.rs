@@ -1,58 +1,7 @@
-//! Lists of sessions: their order, their cursors and what a query selects (family LIST).
-
-use crate::ids::SessionId;
-use crate::instant::Instant;
+//! Lists of sessions: titles and what a query selects (family LIST).
 
 /// Most characters of a first title (LIST-4).
 pub const FIRST_TITLE_CHARS_MAX: usize = 60;
-
-/// Most characters of any cursor, all of them ASCII (delivery section 6).
-pub const CURSOR_CHARS_MAX: usize = 96;
-
-const CURSOR_VERSION: &str = "l1";
-
-/// The text is not a cursor this server made for such a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a cursor of this list; read its first page again")]
-pub struct CursorError;
-
-/// A place in the list of sessions, which is strictly descending by both fields (LIST-1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ListCursor {
-    /// Activity of the last session delivered.
-    pub activity_at: Instant,
-    /// That session.
-    pub session_id: SessionId,
-}
-
-impl ListCursor {
-    /// The opaque text a client sends back.
-    pub fn encode(self) -> String {
-        format!(
-            "{CURSOR_VERSION}.{:x}.{:x}",
-            self.activity_at.as_micros(),
-            self.session_id.number()
-        )
-    }
-
-    /// The place a text names.
-    ///
-    /// # Errors
-    /// [`CursorError`] unless the text is exactly what [`ListCursor::encode`] makes.
-    pub fn parse(text: &str) -> Result<Self, CursorError> {
-        let mut parts = text.split('.');
-        if text.len() > CURSOR_CHARS_MAX || parts.next() != Some(CURSOR_VERSION) {
-            return Err(CursorError);
-        }
-        let mut number =
-            || parts.next().and_then(|part| u64::from_str_radix(part, 16).ok()).ok_or(CursorError);
-        let cursor = Self {
-            activity_at: Instant::from_micros(number()?),
-            session_id: SessionId::new(number()?),
-        };
-        if cursor.encode() == text { Ok(cursor) } else { Err(CursorError) }
-    }
-}
 
 /// The first title of a session: the first 60 characters of its first message, line breaks as
 /// spaces (LIST-4). CR LF is one line break.
@@ -124,13 +73,6 @@ mod tests {
         assert_eq!(fold("\u{212a}"), "k");
     }
 
-    #[test]
-    fn foreign_and_altered_cursors_are_refused() {
-        for text in ["", "l1", "l1.1", "l1.1.2.3", "l2.1.2", "l1.01.2", "l1.1.2 ", "l1.+1.2"] {
-            assert_eq!(ListCursor::parse(text), Err(CursorError), "{text}");
-        }
-    }
-
     proptest! {
         /// LIST-3 [property]: a query finds a title that contains it in any case, and no other.
         #[test]
@@ -142,16 +84,6 @@ mod tests {
             prop_assert_eq!(matches(&title, "\u{1}"), false);
             prop_assert_eq!(fold(&fold(&title)), fold(&title));
             prop_assert_eq!(fold(&title).chars().count(), title.chars().count());
-        }
-
-        #[test]
-        fn cursors_round_trip(activity in any::<u64>(), session in any::<u64>()) {
-            let cursor = ListCursor {
-                activity_at: Instant::from_micros(activity),
-                session_id: SessionId::new(session),
-            };
-            prop_assert!(cursor.encode().len() <= CURSOR_CHARS_MAX);
-            prop_assert_eq!(ListCursor::parse(&cursor.encode()), Ok(cursor));
         }
     }
 }

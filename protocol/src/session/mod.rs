@@ -1,7 +1,10 @@
 //! Sessions as documents: what is stored, and what is computed from it for clients and agents.
 
 pub mod context;
+pub mod cursor;
+pub mod history;
 pub mod list;
+pub mod project;
 pub mod record;
 pub mod scene;
 pub mod settle;

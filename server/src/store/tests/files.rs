@@ -163,7 +163,6 @@ fn a_closed_store_refuses_and_says_so() {
     assert!(block_on(clone.session(SESSION)).is_err());
 }
 
-/// PRIN-6 [e2e] is proved over HTTP; here a login is found until it ends and not after it is revoked.
 #[test]
 fn a_login_ends_with_its_time_or_by_revocation() {
     use runwarden_runtime::ports::store::Login;

@@ -162,7 +162,7 @@ fn one_refused_change_of_a_batch_takes_no_other_with_it() {
         let mut results = Vec::new();
         for call in &mut calls {
             // Every call is sent before the first answer is awaited.
-            results.push(futures_lite::future::poll_once(call.as_mut()).await);
+            results.push(poll_once(call.as_mut()).await);
         }
         let mut answers = Vec::new();
         for (call, result) in calls.into_iter().zip(results) {

@@ -7,7 +7,7 @@ mod journals;
 mod lists;
 mod reference;
 
-use futures_lite::future::block_on;
+use futures_lite::future::{block_on, poll_once};
 use runwarden_protocol::ids::{ItemId, MessageId, PrincipalId, Revision, RunId, SessionId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, Outcome, RowEvent};
@@ -59,6 +59,27 @@ impl Fixture {
 
     fn commit(&self, commit: Commit) -> Result<Committed, StoreFailure> {
         block_on(self.store.commit(commit))
+    }
+
+    /// Carries out many commits, so many at a time that they share their syncs.
+    fn commit_all(&self, commits: impl IntoIterator<Item = Commit>) {
+        let answers: Vec<_> = commits
+            .into_iter()
+            .map(|commit| {
+                let mut call = Box::pin(self.store.commit(commit));
+                // The first poll sends the call.
+                let answered = block_on(poll_once(call.as_mut()));
+                async move {
+                    match answered {
+                        Some(answer) => answer,
+                        None => call.await,
+                    }
+                }
+            })
+            .collect();
+        for answer in answers {
+            block_on(answer).unwrap();
+        }
     }
 
     fn append(&self, append: Append) -> Result<Persisted, StoreFailure> {

@@ -11,6 +11,7 @@ enum Step {
     Admit,
     StaleAdmit,
     Append(Vec<String>),
+    StartWorker,
     Settle(bool),
     Kill,
 }
@@ -28,6 +29,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         3 => Just(Step::Admit),
         1 => Just(Step::StaleAdmit),
         5 => prop::collection::vec("[a-c]{0,3}", 0..4).prop_map(Step::Append),
+        2 => Just(Step::StartWorker),
         3 => any::<bool>().prop_map(Step::Settle),
         1 => Just(Step::Kill),
     ]
@@ -61,6 +63,11 @@ fn take(fixture: Fixture, model: &mut Model, step: Step) -> Fixture {
                 }
                 None => assert!(appended.is_err()),
             }
+        }
+        Step::StartWorker => {
+            let run_id = RunId::new(model.run);
+            let start = Commit::StartWorker { session_id: SESSION, run_id, at: at(1) };
+            assert_eq!(fixture.commit(start).is_ok(), model.open.is_some());
         }
         Step::Settle(completed) => {
             let outcome = if completed { Outcome::Completed } else { Outcome::Failed };
@@ -98,12 +105,34 @@ fn compare(fixture: &Fixture, model: &Model) {
         let bodies: Vec<&str> = journal.rows.iter().map(|row| row.body.as_str()).collect();
         assert_eq!(bodies, rows.iter().map(String::as_str).collect::<Vec<_>>());
     }
+    compare_turns(fixture, model);
     let unsettled = block_on(fixture.store.unsettled()).unwrap();
     assert_eq!(unsettled.len(), usize::from(model.open.is_some()));
 }
 
+/// Each turn has `submitted`, then at most one `worker_started`, then one terminal once it is over.
+fn compare_turns(fixture: &Fixture, model: &Model) {
+    let raw = fixture.raw();
+    let mut statement = raw
+        .prepare(
+            "SELECT group_concat(step, ' ' ORDER BY step), max(turn_journal.outcome), runs.outcome
+             FROM turn_journal JOIN runs USING (turn_id) GROUP BY turn_id",
+        )
+        .unwrap();
+    let turns = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .unwrap()
+        .collect::<rusqlite::Result<Vec<(String, Option<String>, Option<String>)>>>()
+        .unwrap();
+    assert_eq!(turns.len() as u64, model.run);
+    let open = turns.iter().filter(|(steps, ..)| matches!(steps.as_str(), "0" | "0 1")).count();
+    let over = turns.iter().filter(|(steps, ..)| matches!(steps.as_str(), "0 2" | "0 1 2")).count();
+    assert_eq!((open, open + over), (usize::from(model.open.is_some()), turns.len()));
+    assert!(turns.iter().all(|(_, of_turn, of_run)| of_turn == of_run));
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// SES-2 [property], JRN-01 [property], TRN-01 [property]: whatever is asked and whenever the process is killed, each
     /// commit raises the revision by one, rows are numbered 1..n, and transcript and journal hold what was answered.
