@@ -71,12 +71,23 @@ impl Registry {
     pub fn product() -> Self {
         use runwarden_protocol::{delivery, journal, run};
         Self::empty()
-            .with::<delivery::sender::SenderQueue>("sender")
+            .with::<run::lineage::Lineage>("run")
+            .with::<run::ownership::Ownership>("run/ownership")
+            .with::<run::pending::Pending>("run/pending")
+            .with::<run::questions::Questions>("run/questions")
+            .with::<run::reclaim::Reclaim>("run/reclaim")
+            .with::<run::record::SessionRecord>("run/record")
+            .with::<run::row::Row>("run/row")
+            .with::<run::settlement::Settlement>("run/settlement")
+            .with::<run::stop::Stop>("run/stop")
+            .with::<run::worker::Worker>("run/worker")
+            .with::<run::slots::Slots>("slots")
             .with::<journal::run_journal::RunJournal>("journal/run")
             .with::<journal::text_merge::TextMerge>("journal/text_merge")
             .with::<journal::turn_journal::TurnJournal>("journal/turn")
-            .with::<run::questions::Questions>("run/questions")
-            .with::<run::slots::Slots>("slots")
+            .with::<delivery::sender::SenderQueue>("sender")
+            .with::<delivery::connection::Connection>("connection")
+            .with::<delivery::requests::Requests>("requests")
     }
 
     /// This registry and the machine `M` under `kind`.
@@ -166,7 +177,7 @@ mod tests {
     fn what_cannot_start_is_refused() {
         let registry = Registry::product();
         let unknown = registry.start("walk/1", &json!({})).err().map(|error| error.to_string());
-        assert!(unknown.is_some_and(|text| text.contains("sender, journal/run")));
+        assert!(unknown.is_some_and(|text| text.contains("run, run/ownership")));
         let state = registry.start("slots", &json!({"odd": 1})).err();
         assert!(matches!(state, Some(StartError::State { .. })));
     }

@@ -1,6 +1,7 @@
 //! The replay of a race file that holds the inputs of machines, as a flight recorder writes it.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use runwarden_protocol::invariants::{Auditor, ShapeError, Violation};
 use runwarden_protocol::record::{Digest, Record, RecordError, Recorder, SCHEMA_VERSION};
@@ -87,7 +88,8 @@ pub enum ReplayError {
     },
 }
 
-/// Replays `race` on the machines of `registry` and hands each Record to `each`.
+/// Replays `race` on the machines of `registry` and hands each Record to `each`. A machine that panics
+/// breaks DI-24, and the replay ends with this step.
 ///
 /// # Errors
 /// [`ReplayError`] when the file cannot be used; no other record follows.
@@ -98,7 +100,10 @@ pub fn replay(
 ) -> Result<Replayed, ReplayError> {
     let mut replay = Replay::start(race, registry)?;
     for (index, choice) in race.choices.iter().enumerate() {
-        each(&replay.step(race.line_of(index), choice)?);
+        match replay.step(race.line_of(index), choice)? {
+            Some(record) => each(&record),
+            None => break,
+        }
     }
     Ok(replay.end(&race.expect))
 }
@@ -134,13 +139,21 @@ impl Replay {
         })
     }
 
-    fn step(&mut self, line: usize, choice: &Choice) -> Result<Record, ReplayError> {
+    /// The record of the next step, none when the machine panicked.
+    fn step(&mut self, line: usize, choice: &Choice) -> Result<Option<Record>, ReplayError> {
         let input = input_of(line, choice)?;
         let machine = choice.actor.as_str();
         let Some(player) = self.players.get_mut(machine) else {
             return Err(ReplayError::NoState { line, machine: machine.to_owned() });
         };
-        let played = player.play(choice.now, input).map_err(|source| ReplayError::Input {
+        // The machine is not used again after a panic, so its state cannot be seen half changed.
+        let played = catch_unwind(AssertUnwindSafe(|| player.play(choice.now, input)));
+        self.steps += 1;
+        let Ok(played) = played else {
+            self.panicked(machine);
+            return Ok(None);
+        };
+        let played = played.map_err(|source| ReplayError::Input {
             line,
             machine: machine.to_owned(),
             source,
@@ -149,14 +162,23 @@ impl Replay {
             .recorder
             .record(choice.now, machine, input, &played.outputs, played.reject.as_ref())
             .map_err(|source| ReplayError::Record { line, source })?;
-        self.steps += 1;
         self.rejects += usize::from(played.reject.is_some());
         let violations =
             self.auditor.check(&record).map_err(|source| ReplayError::Shape { line, source })?;
         if self.violation.is_none() {
             self.violation = violations.into_iter().next();
         }
-        Ok(record)
+        Ok(Some(record))
+    }
+
+    fn panicked(&mut self, machine: &str) {
+        let violation = Violation {
+            invariant: "DI-24",
+            n: self.steps as u64,
+            machine: machine.to_owned(),
+            detail: "the machine panicked; its message is on standard error".to_owned(),
+        };
+        self.violation.get_or_insert(violation);
     }
 
     fn end(self, expect: &Expectation) -> Replayed {

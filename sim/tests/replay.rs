@@ -42,6 +42,7 @@ struct Stutterer {
 enum Input {
     Persisted { first_seq: u64, count: u64 },
     Refuse,
+    Fall,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -68,6 +69,7 @@ impl Machine for Stutterer {
                 Ok(())
             }
             Input::Refuse => Err(Reject::Remote("refused")),
+            Input::Fall => panic!("this machine falls"),
         }
     }
 
@@ -144,6 +146,16 @@ fn an_expectation_is_met_by_its_own_violation_only() {
         let broken = replayed.violation.map(|violation| (violation.invariant, violation.n));
         assert_eq!(broken, (times == 2).then_some(("INV-SEQ", 1)));
     }
+}
+
+#[test]
+fn a_machine_that_panics_breaks_an_invariant_and_ends_the_replay() {
+    let text = stutterer(1, "violation DI-24").to_string().replace("refuse", "fall");
+    let (records, replayed) = play(&Race::parse(text.as_bytes()).unwrap(), &registry());
+    let replayed = replayed.unwrap();
+    let broken = replayed.violation.map(|violation| (violation.invariant, violation.n));
+    assert_eq!((broken, replayed.is_met), (Some(("DI-24", 2)), true));
+    assert_eq!((records.len(), replayed.steps), (1, 2));
 }
 
 #[test]
