@@ -198,20 +198,7 @@ pub fn manifest(head: &SessionHead, live: Live, parts: ManifestParts) -> Manifes
 
 /// Bytes of a value in its JSON form.
 pub fn json_bytes<T: Serialize>(value: &T) -> usize {
-    struct Count(usize);
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 = self.0.saturating_add(bytes.len());
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    serde_json::to_writer(&mut count, value)
-        .expect("wire types have string keys and no fallible value, and counting cannot fail");
-    count.0
+    serde_json::to_string(value).expect("wire types have string keys and no fallible value").len()
 }
 
 /// The longest prefix of at most this many bytes that ends on a character boundary.

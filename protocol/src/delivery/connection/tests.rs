@@ -188,7 +188,7 @@ fn no_common_protocol_closes_after_the_answer() {
     }
 }
 
-/// ACT-10 [unit]: a stopping server refuses what waits and what comes, but for the three actions it serves.
+/// A stopping server refuses what waits and what comes, but for the three actions it serves (ACT-10).
 #[test]
 fn a_stopping_server_serves_three_actions() {
     let mut c = open();
@@ -220,7 +220,7 @@ fn the_drain_has_an_end() {
     assert_eq!(out.as_slice(), [close(Close::Stopping)]);
 }
 
-/// SND-27 [unit]: 300,000 ms without a received byte end the lease; every byte renews it.
+/// 300,000 ms without a received byte end the lease; every byte renews it (SND-27).
 #[test]
 fn the_lease_ends_without_bytes() {
     let mut c = open();
@@ -307,7 +307,7 @@ fn check_running(running: &[(u64, Lane, u64)], c: &Connection) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// ACT-9 [property], ACT-14 [property]: over any schedule no two changes of a session overlap, changes start in arrival order, at most four reads run, at most 64 actions are unanswered, and every action starts in the end.
+    /// ACT-9 [unit], ACT-14 [unit]: over any schedule no two changes of a session overlap, changes start in arrival order, at most four reads run, at most 64 actions are unanswered, and every action starts in the end.
     #[test]
     fn schedules_keep_their_lanes(choices in proptest::collection::vec((0usize..6, 0u64..3, any::<u16>()), 1..300)) {
         let names = [ActionName::SendMessage, ActionName::SendMessage, ActionName::StopRun,

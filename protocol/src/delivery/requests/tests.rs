@@ -150,7 +150,7 @@ fn a_repeated_id_executes_anew() {
     assert_eq!(requests.finished(), 0);
 }
 
-/// REQ-10 [unit], REQ-15 [unit]: a remembered key gets the first reply without executing; other fields are a conflict.
+/// REQ-15 [unit]: a remembered key gets the first reply without executing; other fields are a conflict.
 #[test]
 fn a_remembered_key_answers_or_conflicts() {
     let mut requests = Requests::new();
@@ -163,7 +163,7 @@ fn a_remembered_key_answers_or_conflicts() {
     assert_eq!(give(&mut requests, finished(2, refused)), [answer(&[2], refused, 1)]);
 }
 
-/// REQ-16 [unit], REQ-10 [unit], REQ-15 [unit]: uses of a key in flight share one execution, other fields conflict, a refusal frees it.
+/// REQ-15 [unit]: uses of a key in flight share one execution, other fields conflict, a refusal frees it.
 #[test]
 fn a_key_in_flight_is_shared() {
     let mut requests = Requests::new();

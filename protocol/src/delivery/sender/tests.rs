@@ -81,7 +81,7 @@ fn owed(outputs: &[Output]) -> Vec<Owed> {
         .collect()
 }
 
-/// SND-3 [unit]: each class at its frame cap −1, at it and above it.
+/// Each class at its frame cap −1, at it and above it (SND-3).
 #[test]
 fn each_class_stops_at_its_frame_cap() {
     let classes = [(text(9), 184), (QUESTIONS, 184), (FrameKey::Pong, 192), (PUSH, 256)];
@@ -97,7 +97,7 @@ fn each_class_stops_at_its_frame_cap() {
     }
 }
 
-/// SND-3 [unit]: each class at its byte cap −1, at it and above it.
+/// Each class at its byte cap −1, at it and above it (SND-3).
 #[test]
 fn each_class_stops_at_its_byte_cap() {
     let classes = [(QUESTIONS, 3_080_192u32), (FrameKey::Pong, 3_145_728), (PUSH, 4_194_304)];
@@ -181,7 +181,7 @@ fn foreign_frames_are_terminal_and_few() {
     assert_eq!(offer(&mut queue, frame(foreign, 10)), Outcome::Admitted);
 }
 
-/// SND-7 [unit]: a merged frame of 65,535 and 65,536 bytes is made, one of 65,537 becomes a new frame.
+/// A merged frame of 65,535 and 65,536 bytes is made, one of 65,537 becomes a new frame (SND-7).
 #[test]
 fn merging_stops_at_its_bound() {
     for (over, outcome) in
@@ -195,7 +195,7 @@ fn merging_stops_at_its_bound() {
     }
 }
 
-/// SND-7 [unit]: a hole, another key and a frame of the session in between prevent merging.
+/// A hole, another key and a frame of the session in between prevent merging (SND-7).
 #[test]
 fn only_the_newest_contiguous_frame_merges() {
     let mut queue = queue();
@@ -211,7 +211,7 @@ fn only_the_newest_contiguous_frame_merges() {
     assert_eq!(offer(&mut queue, row(1, 7, 5)), Outcome::Coalesced);
 }
 
-/// SND-7 [unit]: at most 64 names share a note and at most 1,024 parts a text, beyond which a frame begins.
+/// At most 64 names share a note and at most 1,024 parts a text, beyond which a frame begins (SND-7).
 #[test]
 fn merged_parts_are_bounded() {
     let note = FrameKey::StreamNote { session: SESSION, entity: RUN };
@@ -228,7 +228,7 @@ fn merged_parts_are_bounded() {
     }
 }
 
-/// SND-8 [unit], SND-9 [unit]: a refused row marks its entity; its rows stay refused until it is restored.
+/// A refused row marks its entity; its rows stay refused until it is restored (SND-8, SND-9).
 #[test]
 fn a_gap_lasts_until_the_entity_is_restored() {
     let mut queue = full();
@@ -242,7 +242,7 @@ fn a_gap_lasts_until_the_entity_is_restored() {
     assert_eq!(offer(&mut queue, row(1, 3, 5)), Outcome::Admitted);
 }
 
-/// SND-10 [unit], SND-13 [unit]: marks are served at 92 frames, in the order set, and each only once.
+/// Marks are served at 92 frames, in the order set, and each only once (SND-10, SND-13).
 #[test]
 fn marks_are_served_once_when_drained() {
     let mut queue = full();
@@ -263,7 +263,7 @@ fn marks_are_served_once_when_drained() {
     assert_eq!(queue.marks(), 1, "the gap stands, the key is clean");
 }
 
-/// SND-11 [unit], SND-12 [unit]: an equal version is superseded, a newer one takes the tail, one that does not fit leaves the old.
+/// An equal version is superseded, a newer one takes the tail, one that does not fit leaves the old (SND-11, SND-12).
 #[test]
 fn the_newest_snapshot_wins_if_it_fits() {
     let mut queue = queue();
@@ -295,7 +295,7 @@ fn a_hopeless_terminal_overflows() {
     assert_eq!((queue.frames(), queue.bytes(), queue.marks()), (0, 0, 0));
 }
 
-/// SND-14 [unit], SND-21 [unit], SES-43 [unit]: the oldest entity's rows make room, its waiters are superseded, its own end says so.
+/// SND-21 [unit]: the oldest entity's rows make room, its waiters are superseded, its own end says so.
 #[test]
 fn evicted_rows_make_room_for_a_terminal() {
     for (key, complete) in [(PUSH, true), (END, false)] {
@@ -328,7 +328,7 @@ fn control_frames_are_skipped_or_owed() {
     assert_eq!((queue.marks(), queue.is_closed()), (1, false));
 }
 
-/// SND-10 [unit]: a `sync_required` that did not fit after all stays owed.
+/// A `sync_required` that did not fit after all stays owed (SND-10).
 #[test]
 fn a_refused_sync_stays_owed() {
     let mut queue = full();
@@ -348,7 +348,7 @@ fn a_refused_sync_stays_owed() {
     assert_eq!(seen.len(), 1);
 }
 
-/// SND-18 [unit]: after its end, nothing of an entity enters, `run_status` included; 4,096 are remembered.
+/// After its end, nothing of an entity enters, `run_status` included; 4,096 are remembered (SND-18).
 #[test]
 fn an_ended_entity_stays_silent() {
     let mut queue = queue();
@@ -403,7 +403,7 @@ fn every_end_resolves_every_waiter() {
     }
 }
 
-/// SND-27 [unit]: at 19,999 ms without progress nothing happens, at 20,000 the transport has failed.
+/// At 19,999 ms without progress nothing happens, at 20,000 the transport has failed (SND-27).
 #[test]
 fn a_stalled_transport_fails_at_twenty_seconds() {
     let mut queue = queue();
@@ -420,7 +420,7 @@ fn a_stalled_transport_fails_at_twenty_seconds() {
     assert_eq!(queue.deadline(), None);
 }
 
-/// SND-30 [unit]: a heartbeat is offered after 5,000 ms of silence, not before, and once.
+/// A heartbeat is offered after 5,000 ms of silence, not before, and once (SND-30).
 #[test]
 fn a_silent_connection_is_offered_a_heartbeat() {
     let mut queue = queue();
