@@ -1,13 +1,16 @@
 //! The Runwarden server.
 
 pub mod agents;
+pub mod app;
 pub mod assets;
 pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod diagnostics;
 pub mod http;
+pub mod recording;
 pub mod shutdown;
 pub mod startup;
 pub mod state_dir;
 pub mod store;
+pub mod world;

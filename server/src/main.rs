@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match runwarden::startup::settings() {
-        Ok(_settings) => ExitCode::SUCCESS,
+        Ok(settings) => runwarden::app::run(&settings),
         Err(code) => code,
     }
 }

@@ -9,7 +9,6 @@ use std::hash::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::Phase;
-use super::limits::UNWIND;
 use crate::ids::AgentId;
 use crate::instant::{Duration, Instant};
 
@@ -110,11 +109,6 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         unwind: Duration,
     ) -> bool {
         phase == Phase::Cancelling && now.age_of(since) >= unwind && !live
-    }
-
-    /// The unwind window, the same everywhere (REC-03).
-    fn unwind() -> Duration {
-        UNWIND
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Phase;
 use super::guards::Guards;
 use crate::ids::RunId;
-use crate::instant::Instant;
+use crate::instant::{Duration, Instant};
 
 /// A row of ACTIVE_RUNS as the predicates read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Blocked {
 }
 
 /// May a turn start? `Ok` names the reclaimable row that the start has to reclaim first, if any
-/// (ADM-04).
+/// (ADM-04). `unwind` is the one configured window (REC-03).
 ///
 /// # Errors
 /// What blocks the start.
@@ -38,12 +38,13 @@ pub fn may_start<G: Guards>(
     row: Option<RowView>,
     unsettled: bool,
     now: Instant,
+    unwind: Duration,
 ) -> Result<Option<RunId>, Blocked> {
     if unsettled {
         return Err(Blocked::Unsettled);
     }
     let Some(row) = row else { return Ok(None) };
-    let reclaimable = G::is_reclaimable(row.phase, row.anchor, now, row.live, G::unwind());
+    let reclaimable = G::is_reclaimable(row.phase, row.anchor, now, row.live, unwind);
     if G::blocks_start(row.phase, reclaimable) {
         return Err(Blocked::Busy(row));
     }
@@ -63,7 +64,6 @@ pub fn may_stop(row: Option<RowView>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::instant::Duration;
     use crate::run::guards::Rules;
     use crate::run::limits::UNWIND;
     use proptest::prelude::*;
@@ -90,7 +90,7 @@ mod tests {
         ) {
             let now = Instant::from_micros(age_us);
             let free = phase == Phase::Cancelling && !live && age_us >= UNWIND.as_micros();
-            prop_assert_eq!(may_start::<Rules>(Some(row(phase, live)), false, now).is_ok(), free);
+            prop_assert_eq!(may_start::<Rules>(Some(row(phase, live)), false, now, UNWIND).is_ok(), free);
         }
 
         /// ADM-07 [property]: age plays no part in attaching, and a cancelling row is never attachable.
@@ -110,7 +110,7 @@ mod tests {
     fn the_window_ends_exactly_at_its_value() {
         let at = |us| {
             let now = Instant::from_micros(us);
-            may_start::<Rules>(Some(row(Phase::Cancelling, false)), false, now).is_ok()
+            may_start::<Rules>(Some(row(Phase::Cancelling, false)), false, now, UNWIND).is_ok()
         };
         let unwind = UNWIND.as_micros();
         assert!(!at(unwind - 1));
@@ -121,13 +121,13 @@ mod tests {
     /// ADM-06 [unit]: an unsettled session refuses a start without naming a run.
     #[test]
     fn an_unsettled_session_refuses_a_start() {
-        assert_eq!(may_start::<Rules>(None, true, Instant::ZERO), Err(Blocked::Unsettled));
+        assert_eq!(may_start::<Rules>(None, true, Instant::ZERO, UNWIND), Err(Blocked::Unsettled));
     }
 
     #[test]
     fn without_a_row_there_is_nothing_to_attach_to_or_stop() {
         assert!(!may_attach::<Rules>(None));
         assert!(!may_stop(None));
-        assert_eq!(may_start::<Rules>(None, false, Instant::ZERO), Ok(None));
+        assert_eq!(may_start::<Rules>(None, false, Instant::ZERO, UNWIND), Ok(None));
     }
 }

@@ -13,6 +13,7 @@ mod upgrade;
 use std::sync::Arc;
 
 use async_tungstenite::WebSocketStream;
+use runwarden_runtime::connection::Metered;
 use runwarden_runtime::ports::agent::BoxFuture;
 use smol::net::TcpStream;
 
@@ -23,7 +24,7 @@ use edge::Edge;
 pub use upgrade::{ACTION_BYTES_MAX, READ_BUFFER_BYTES, WRITE_BUFFER_BYTES_MAX, socket_config};
 
 /// The socket of an accepted client.
-pub type ClientSocket = WebSocketStream<TcpStream>;
+pub type ClientSocket = WebSocketStream<Metered<TcpStream>>;
 
 /// An upgraded socket, accepted for a principal, before any frame.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::header::{CONNECTION, HeaderName, HeaderValue, UPGRADE};
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response, StatusCode};
+use runwarden_runtime::connection::Metered;
 use smol::net::TcpStream;
 use smol::{Executor, Timer};
 use smol_hyper::rt::FuturesIo;
@@ -133,6 +134,7 @@ async fn upgraded(upgrade: OnUpgrade) -> Option<ClientSocket> {
     };
     let (stream, read) = (parts.io.into_inner(), parts.read_buf.to_vec());
     let config = Some(socket_config());
+    let stream = Metered::new(stream);
     Some(WebSocketStream::from_partially_read(stream, read, Role::Server, config).await)
 }
 

@@ -162,6 +162,11 @@ impl RunJournal {
         self.last_seq
     }
 
+    /// Whether `seq` is the number the next row gets.
+    pub fn is_next(&self, seq: Seq) -> bool {
+        seq == self.last_seq().plus(1)
+    }
+
     /// Whether nothing is in flight and nothing waits.
     pub fn is_idle(&self) -> bool {
         self.in_flight.is_empty() && self.waiting.is_empty()

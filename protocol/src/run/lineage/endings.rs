@@ -57,7 +57,7 @@ impl<G: Guards> Lineage<G> {
         out.push(Output::StopAnswered { run_id, asks: vec![ask], answer });
     }
 
-    /// STOP-02 beside the claim of the outcome: token, row, journal, questions.
+    /// By STOP-02 beside the claim of the outcome: token, row, journal, questions.
     pub(super) fn accept_stop(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
         let entry = &mut self.runs[i];
         entry.token_set = true;
@@ -71,7 +71,7 @@ impl<G: Guards> Lineage<G> {
         out.push(Output::SessionChanged { revision: self.record.revision() });
     }
 
-    /// STOP-21: as an accepted Stop, with the outcome its rule names. Nothing for a run that is
+    /// By STOP-21: as an accepted Stop, with the outcome its rule names. Nothing for a run that is
     /// ending already.
     pub(super) fn end_by_server(
         &mut self,
@@ -183,7 +183,7 @@ impl<G: Guards> Lineage<G> {
         self.finish(i, out);
     }
 
-    /// OWN-14: row, ownership, channel and stream-owner entry go in the step that learns of the commit.
+    /// By OWN-14: row, ownership, channel and stream-owner entry go in the step that learns of the commit.
     fn settled_by_worker(
         &mut self,
         i: usize,
@@ -263,7 +263,7 @@ impl<G: Guards> Lineage<G> {
         Ok(())
     }
 
-    /// REC-04, when it is due.
+    /// By REC-04, when it is due.
     pub(super) fn reclaim_if_due(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
         if self.runs[i].row.phase().is_none() {
             return;

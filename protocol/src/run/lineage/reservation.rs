@@ -2,7 +2,7 @@
 
 use super::state::{Lineage, Output, RunEntry, Stage, Start, StartAnswer};
 use crate::ids::{AskId, Revision, RunId, Seq, TurnId};
-use crate::instant::Instant;
+use crate::instant::{Duration, Instant};
 use crate::journal::row::Outcome;
 use crate::journal::run_journal::RunJournal;
 use crate::journal::turn_journal::{self, TurnJournal};
@@ -59,13 +59,19 @@ impl<G: Guards> Lineage<G> {
         Ok(())
     }
 
-    /// ADM-08: everything a run consists of appears in this step.
+    /// By ADM-08: everything a run consists of appears in this step.
     fn reserve(&mut self, now: Instant, start: Start, out: &mut Outbox<Output>) {
         let Start { ask, run_id, turn_id, .. } = start;
         let expected = self.record.revision();
         self.issue(run_id);
         self.own(ownership::Input::Taken { run_id });
-        self.runs.push(RunEntry::reserved(now, run_id, turn_id, Stage::Admitting { ask }));
+        self.runs.push(RunEntry::reserved(
+            now,
+            run_id,
+            turn_id,
+            Stage::Admitting { ask },
+            self.limits.unwind,
+        ));
         out.push(Output::Admit { run_id, turn_id, expected, at: now });
     }
 
@@ -81,6 +87,9 @@ impl<G: Guards> Lineage<G> {
             (self.runs[i].run_id, self.runs[i].turn_id, self.runs[i].stage);
         if stage == Stage::Launched && !self.runs[i].settlement.is_saving() {
             return Err(Reject::Local("commit_not_issued"));
+        }
+        if terminal_seq.is_some_and(|seq| !self.runs[i].journal.is_next(seq)) {
+            return Err(Reject::Local("terminal_seq_not_next"));
         }
         let mut outputs = Outbox::new();
         self.record.step(now, record::Input::Committed { run_id, revision }, &mut outputs)?;
@@ -173,7 +182,7 @@ impl<G: Guards> Lineage<G> {
         Ok(())
     }
 
-    /// REC-08: everything of the run goes, compared by its id, and the start is answered.
+    /// By REC-08: everything of the run goes, compared by its id, and the start is answered.
     fn launch_refused(&mut self, i: usize, ask: AskId, now: Instant, out: &mut Outbox<Output>) {
         let run_id = self.runs[i].run_id;
         self.runs[i].token_set = true;
@@ -210,7 +219,13 @@ impl<G: Guards> Lineage<G> {
         }
         self.own(ownership::Input::Taken { run_id });
         self.pend(pending::Input::Saved { turn_id, run_id, pending_started_at });
-        let mut entry = RunEntry::reserved(pending_started_at, run_id, turn_id, Stage::Launched);
+        let mut entry = RunEntry::reserved(
+            pending_started_at,
+            run_id,
+            turn_id,
+            Stage::Launched,
+            self.limits.unwind,
+        );
         entry.journal = RunJournal::resume(last_seq);
         entry.slot = false;
         self.runs.push(entry);
@@ -221,7 +236,7 @@ impl<G: Guards> Lineage<G> {
         Ok(())
     }
 
-    /// RST-01, REC-10: the row goes and recovery claims the outcome.
+    /// By RST-01, REC-10: the row goes and recovery claims the outcome.
     pub(super) fn hand_to_recovery(
         &mut self,
         i: usize,
@@ -241,7 +256,13 @@ impl<G: Guards> Lineage<G> {
 }
 
 impl<G: Guards> RunEntry<G> {
-    fn reserved(now: Instant, run_id: RunId, turn_id: TurnId, stage: Stage) -> Self {
+    fn reserved(
+        now: Instant,
+        run_id: RunId,
+        turn_id: TurnId,
+        stage: Stage,
+        unwind: Duration,
+    ) -> Self {
         Self {
             run_id,
             turn_id,
@@ -254,7 +275,7 @@ impl<G: Guards> RunEntry<G> {
             worker: Worker::reserved(),
             stop: Stop::default(),
             settlement: Settlement::default(),
-            reclaim: Reclaim::default(),
+            reclaim: Reclaim::new(unwind),
             journal: RunJournal::new(),
             turn: TurnJournal::new(),
             questions: Questions::new(),

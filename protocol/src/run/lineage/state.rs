@@ -10,7 +10,7 @@ use crate::journal::turn_journal::TurnJournal;
 use crate::run::Phase;
 use crate::run::admission::{StartFacts, StartRefusal};
 use crate::run::guards::{Guards, Rules};
-use crate::run::limits::AGENT_SILENCE_MAX;
+use crate::run::limits::{AGENT_SILENCE_MAX, UNWIND};
 use crate::run::ownership::Ownership;
 use crate::run::pending::Pending;
 use crate::run::questions::{Questions, Resolution};
@@ -46,11 +46,13 @@ pub struct RunLimits {
     pub agent_silence_max: Duration,
     /// A run older than this is ended (LIM-01); default none.
     pub run_max: Option<Duration>,
+    /// A stopped row without channel is reclaimable at this age (REC-01, REC-03).
+    pub unwind: Duration,
 }
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { agent_silence_max: AGENT_SILENCE_MAX, run_max: None }
+        Self { agent_silence_max: AGENT_SILENCE_MAX, run_max: None, unwind: UNWIND }
     }
 }
 

@@ -222,7 +222,7 @@ impl<G: Guards> Lineage<G> {
         Ok(())
     }
 
-    /// REG-06: handle, and the cache entry if it names this agent, go in this step, with one close.
+    /// By REG-06: handle, and the cache entry if it names this agent, go in this step, with one close.
     fn retire(&mut self, agent: AgentId, out: &mut Outbox<Output>) {
         if self.handle == Some(agent) {
             self.handle = None;

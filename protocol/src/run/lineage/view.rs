@@ -50,7 +50,7 @@ impl<G: Guards> Lineage<G> {
     /// # Errors
     /// What blocks it.
     pub fn may_start(&self, now: Instant) -> Result<Option<RunId>, Blocked> {
-        may_start::<G>(self.row(), self.is_unsettled(), now)
+        may_start::<G>(self.row(), self.is_unsettled(), now, self.limits.unwind)
     }
 
     /// May a renderer attach to the run? (ADM-01)
@@ -88,6 +88,24 @@ impl<G: Guards> Lineage<G> {
         self.index(run_id).is_ok_and(|i| self.runs[i].journal.accepts_rows())
     }
 
+    /// Whether the agent of a run is read now: its rows are taken, or discarded after a Stop.
+    pub fn takes_events(&self, run_id: RunId) -> bool {
+        self.index(run_id).map_or(true, |i| {
+            let entry = &self.runs[i];
+            entry.token_set || entry.journal.accepts_rows()
+        })
+    }
+
+    /// Whether no run is held, neither its row nor a worker nor an outstanding settlement.
+    pub fn has_no_runs(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Whether no settlement by recovery waits for its first answer.
+    pub fn is_recovery_answered(&self) -> bool {
+        self.record.is_idle()
+    }
+
     /// The number of the last durable row of a run.
     pub fn last_seq(&self, run_id: RunId) -> Option<Seq> {
         self.index(run_id).ok().map(|i| self.runs[i].journal.last_seq())
@@ -122,11 +140,6 @@ impl<G: Guards> Lineage<G> {
             .filter(|row| may_stop(*row))
             .flatten()
             .map(|r| r.run_id)
-    }
-
-    /// Whether nothing of the session is in memory only.
-    pub fn is_unloadable(&self) -> bool {
-        self.runs.is_empty() && self.record.is_idle() && self.cache.is_none()
     }
 
     /// The agent kept for later turns.

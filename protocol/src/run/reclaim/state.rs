@@ -2,7 +2,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::instant::Instant;
+use crate::instant::{Duration, Instant};
 use crate::run::guards::{Guards, Rules};
 
 /// When the row of one run may be reclaimed.
@@ -10,6 +10,7 @@ use crate::run::guards::{Guards, Rules};
 #[serde(bound = "")]
 pub struct Reclaim<G: Guards = Rules> {
     pub(super) state: State,
+    pub(super) unwind: Duration,
     #[serde(skip)]
     pub(super) guards: PhantomData<G>,
 }
@@ -49,8 +50,9 @@ pub enum Output {
     Reclaim,
 }
 
-impl<G: Guards> Default for Reclaim<G> {
-    fn default() -> Self {
-        Self { state: State::Untouched, guards: PhantomData }
+impl<G: Guards> Reclaim<G> {
+    /// The row of a fresh reservation; `unwind` is the configured window (REC-03).
+    pub fn new(unwind: Duration) -> Self {
+        Self { state: State::Untouched, unwind, guards: PhantomData }
     }
 }

@@ -15,13 +15,13 @@ impl Scope<Reclaim> for Everything {
 
 #[test]
 fn the_laws_hold() {
-    let report = laws(Reclaim::<Rules>::default(), &Everything, 64).unwrap();
+    let report = laws(Reclaim::<Rules>::new(UNWIND), &Everything, 64).unwrap();
     assert_eq!(report.state_names.len(), 4, "every state is reached");
 }
 
 #[test]
 fn a_stopped_row_is_reclaimed_at_the_window_and_not_before() {
-    let mut reclaim = Reclaim::<Rules>::default();
+    let mut reclaim = Reclaim::<Rules>::new(UNWIND);
     let mut out = Outbox::new();
     reclaim.step(Instant::ZERO, Input::StopAccepted, &mut out).unwrap();
     reclaim.step(Instant::from_millis(1), Input::ChannelClosed, &mut out).unwrap();
@@ -35,7 +35,7 @@ fn a_stopped_row_is_reclaimed_at_the_window_and_not_before() {
 
 #[test]
 fn an_open_channel_keeps_the_row_at_any_age() {
-    let mut reclaim = Reclaim::<Rules>::default();
+    let mut reclaim = Reclaim::<Rules>::new(UNWIND);
     let mut out = Outbox::new();
     reclaim.step(Instant::ZERO, Input::StopAccepted, &mut out).unwrap();
     reclaim.step(Instant::from_millis(999_999), Input::StartAsked, &mut out).unwrap();

@@ -39,7 +39,7 @@ impl<G: Guards> Machine for Reclaim<G> {
             State::Closed { since } => (since, false),
             State::Untouched | State::Over => return,
         };
-        if G::is_reclaimable(Phase::Cancelling, since, now, live, G::unwind()) {
+        if G::is_reclaimable(Phase::Cancelling, since, now, live, self.unwind) {
             self.state = State::Over;
             out.push(Output::Reclaim);
         }
@@ -47,7 +47,7 @@ impl<G: Guards> Machine for Reclaim<G> {
 
     fn deadline(&self) -> Option<(Instant, TimerKind)> {
         match self.state {
-            State::Closed { since } => Some((since.plus(G::unwind()), TimerKind::Unwind)),
+            State::Closed { since } => Some((since.plus(self.unwind), TimerKind::Unwind)),
             State::Untouched | State::Stopped { .. } | State::Over => None,
         }
     }

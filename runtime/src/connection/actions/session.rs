@@ -1,0 +1,186 @@
+//! Making, opening and closing sessions, and reading their live content.
+
+use std::sync::Arc;
+
+use runwarden_protocol::ids::{Revision, RunId};
+use runwarden_protocol::session::project::int;
+use runwarden_protocol::session::record::{SessionHead, Usage};
+use runwarden_protocol::wire::actions::{CloseSession, CreateSession, GetStream, OpenSession};
+use runwarden_protocol::wire::codes::Code;
+use runwarden_protocol::wire::frames::{Frame, SessionCreated};
+
+use super::super::pushes;
+use super::super::reply::ReplyTo;
+use super::target::{hand_over, readable};
+use crate::hub::Hub;
+use crate::ports::agent::AgentFactory;
+use crate::ports::store::{
+    Commit, Committed, KeyEffect, KeyRecord, KeyScope, KeyUse, NewSession, StoreFailure,
+};
+use crate::ports::{Store, World};
+use crate::session::Message;
+
+/// `create_session`.
+pub(super) async fn create<W: World, S: Store>(
+    hub: &Hub<W, S>,
+    fields: &CreateSession,
+    reply: ReplyTo,
+) {
+    if reply.principal().read_only {
+        return reply.refuse(|refusal| refusal, Code::NotPermitted);
+    }
+    let key = reply.key_use();
+    match remembered(hub, key.as_ref(), &reply).await {
+        Ok(Some(record)) => return repeat(key, record, reply),
+        Ok(None) => {}
+        Err(failure) => return reply.fail(Code::StorageFailed, &failure.to_string()),
+    }
+    let Some(agent) = agent_for(hub, fields) else {
+        return reply.refuse(|refusal| refusal, Code::BackendUnavailable);
+    };
+    let session = NewSession {
+        session_id: hub.session_id(),
+        owner: reply.principal().id,
+        title: fields.title.clone().unwrap_or_default(),
+        agent: agent.profile().name.clone(),
+        model: fields.model.clone(),
+        at: hub.now(),
+        key: key.clone(),
+    };
+    match hub.store().commit(Commit::CreateSession(session.clone())).await {
+        Ok(committed) => created(hub, session, committed, reply),
+        // A change of the same key in another process got there first.
+        Err(StoreFailure::Conflict { .. }) => match remembered(hub, key.as_ref(), &reply).await {
+            Ok(Some(record)) => repeat(key, record, reply),
+            Ok(None) => reply.fail(Code::StorageFailed, "a key in use was not found"),
+            Err(failure) => reply.fail(Code::StorageFailed, &failure.to_string()),
+        },
+        Err(failure) => reply.fail(Code::StorageFailed, &failure.to_string()),
+    }
+}
+
+/// `open_session`.
+pub(super) async fn open<W: World, S: Store>(
+    hub: &Hub<W, S>,
+    fields: &OpenSession,
+    reply: ReplyTo,
+) {
+    let Some((handle, reply)) = readable(hub, &fields.session_id, reply).await else { return };
+    let principal = reply.principal();
+    let (generation, known) = (fields.generation, fields.known.clone());
+    hand_over(hub, principal, &handle, Message::Open { reply, generation, known }).await;
+}
+
+/// `close_session`.
+pub(super) async fn close<W: World, S: Store>(
+    hub: &Hub<W, S>,
+    fields: &CloseSession,
+    reply: ReplyTo,
+) {
+    let Some((handle, reply)) = readable(hub, &fields.session_id, reply).await else { return };
+    hand_over(hub, reply.principal(), &handle, Message::Close { reply }).await;
+}
+
+/// `get_stream`.
+pub(super) async fn get_stream<W: World, S: Store>(
+    hub: &Hub<W, S>,
+    fields: &GetStream,
+    reply: ReplyTo,
+) {
+    let Some((handle, reply)) = readable(hub, &fields.session_id, reply).await else { return };
+    let Ok(entity_id) = fields.entity_id.parse::<RunId>() else {
+        return reply.refuse(|refusal| refusal, Code::CursorUnavailable);
+    };
+    let principal = reply.principal();
+    let (generation, known_seq) = (fields.generation, fields.known_seq);
+    let message = Message::GetStream { reply, entity_id, generation, known_seq };
+    hand_over(hub, principal, &handle, message).await;
+}
+
+async fn remembered<W: World, S: Store>(
+    hub: &Hub<W, S>,
+    key: Option<&KeyUse>,
+    reply: &ReplyTo,
+) -> Result<Option<KeyRecord>, StoreFailure> {
+    let Some(used) = key else { return Ok(None) };
+    let scope = KeyScope::Principal(reply.principal().id);
+    hub.store().key(scope, used.key.clone(), hub.now()).await
+}
+
+/// REQ-10, REQ-15: equal fields get the first reply again, others are refused.
+fn repeat(key: Option<KeyUse>, record: KeyRecord, reply: ReplyTo) {
+    if key.is_none_or(|key| key.fingerprint != record.fingerprint) {
+        return reply.refuse(|refusal| refusal, Code::IdempotencyConflict);
+    }
+    match record.effect {
+        KeyEffect::Session { session_id, agent, model } => {
+            let created = SessionCreated {
+                request_id: reply.request_id(),
+                session_id: session_id.to_string(),
+                session_revision: int(record.revision.get()),
+                agent,
+                model,
+            };
+            reply.done(Frame::SessionCreated(created));
+        }
+        KeyEffect::Turn { .. } => {
+            reply.fail(Code::HandlerError, "a key of the principal names a turn");
+        }
+    }
+}
+
+/// The agent of the new session, if it exists and offers the model.
+fn agent_for<'h, W: World, S: Store>(
+    hub: &'h Hub<W, S>,
+    fields: &CreateSession,
+) -> Option<&'h Arc<dyn AgentFactory>> {
+    let agent = match &fields.agent {
+        Some(name) => hub.agent(name)?,
+        None => hub.default_agent()?,
+    };
+    let offers = |model: &String| agent.profile().models.contains(model);
+    fields.model.as_ref().is_none_or(offers).then_some(agent)
+}
+
+fn created<W: World, S: Store>(
+    hub: &Hub<W, S>,
+    session: NewSession,
+    committed: Committed,
+    reply: ReplyTo,
+) {
+    let head = new_head(session, committed);
+    let owner = head.owner;
+    hub.push_to(owner, &pushes::session_item(hub, &head, owner, 0));
+    let created = SessionCreated {
+        request_id: reply.request_id(),
+        session_id: head.session_id.to_string(),
+        session_revision: int(head.revision.get()),
+        agent: head.agent,
+        model: head.model,
+    };
+    reply.done(Frame::SessionCreated(created));
+}
+
+/// The head of a session as its commit made it.
+fn new_head(session: NewSession, committed: Committed) -> SessionHead {
+    let Committed { revision, activity_at, terminal_seq: _ } = committed;
+    debug_assert!(revision > Revision::ZERO);
+    SessionHead {
+        session_id: session.session_id,
+        owner: session.owner,
+        title: session.title,
+        revision,
+        transcript_generation: 0,
+        transcript_generation_baseline: 0,
+        agent: session.agent,
+        model: session.model,
+        archived: false,
+        shared: false,
+        created_at: session.at,
+        activity_at,
+        message_count: 0,
+        head_id: None,
+        pending: None,
+        usage: Usage::default(),
+    }
+}

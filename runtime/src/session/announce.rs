@@ -1,0 +1,509 @@
+//! What clients are told: replies, rows, phases, terminals, questions, list entries.
+
+use runwarden_protocol::delivery::frame::{EntityId, FrameKey, TerminalRole};
+use runwarden_protocol::ids::{ItemId, QuestionId, RunId, Seq};
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::journal::row::{ItemKind, Outcome, Reason, RowEvent};
+use runwarden_protocol::journal::run_journal::RowRef;
+use runwarden_protocol::run::Phase;
+use runwarden_protocol::run::lineage::StartAnswer;
+use runwarden_protocol::run::questions::Resolution;
+use runwarden_protocol::run::stop::Answer;
+use runwarden_protocol::session::project::{self, Live, LiveRun, int};
+use runwarden_protocol::session::record::SessionHead;
+use runwarden_protocol::wire::JsonObject;
+use runwarden_protocol::wire::codes::Code;
+use runwarden_protocol::wire::frames::{
+    Frame, MessageAck, QuestionAsked, QuestionResolved, RunStatus, SessionItemFrame, StopOutcome,
+    StopResult, StreamNote, StreamTerminal, StreamText, StreamUpdate, TextKind, UpdateItemKind,
+    UpdateKind,
+};
+use runwarden_protocol::wire::refusal::BlockingRun;
+use runwarden_protocol::wire::structures::{NumberedFrame, Terminal};
+use serde_json::Value;
+
+use super::driver::{Driver, Event, RING_FRAMES_MAX, RingFrame, Waiting};
+use super::ports::clip_value;
+use crate::connection::ReplyTo;
+use crate::dispatch::Announcement;
+use crate::frames::SharedFrame;
+use crate::ports::agent::QuestionReply;
+use crate::ports::store::{KeyEffect, KeyRecord};
+use crate::ports::{Store, StoreFailure, World};
+
+/// Bytes of a live value above which its frame shows a part of it (delta_bytes_max less the envelope).
+const LIVE_VALUE_BYTES_MAX: usize = 3_072;
+
+impl<W: World, S: Store> Driver<W, S> {
+    pub(super) fn announce(&mut self, announcement: Announcement) {
+        match announcement {
+            Announcement::Start { ask, answer } => {
+                if let Some(Waiting::Start(reply, remembered)) = self.asks.remove(&ask) {
+                    self.reply_start(reply, answer, remembered);
+                }
+            }
+            Announcement::Stop { run_id, asks, answer } => {
+                for ask in asks {
+                    if let Some(Waiting::Stop(reply)) = self.asks.remove(&ask) {
+                        self.reply_stop(reply, run_id, answer);
+                    }
+                }
+            }
+            Announcement::QuestionOpened { question_id, version, expires_at, .. } => {
+                if let Some(open) = self.questions.get_mut(&question_id) {
+                    open.shown.question_version = int(version);
+                    open.shown.expires_at = int(expires_at.as_millis());
+                }
+            }
+            Announcement::QuestionRefused { question_id } => {
+                if let Some(open) = self.questions.remove(&question_id) {
+                    // An agent that is gone needs no answer.
+                    let _ = open.reply.try_send(QuestionReply::Unanswered);
+                }
+            }
+            Announcement::QuestionsResolved { questions, outcome, ask, .. } => {
+                let waiting = ask.and_then(|ask| self.asks.remove(&ask));
+                self.resolved(&questions, outcome, waiting);
+            }
+            Announcement::AnswerRefused { ask, .. } => {
+                if let Some(Waiting::Answer(reply, _)) = self.asks.remove(&ask) {
+                    reply.refuse(|refusal| refusal, Code::Gone);
+                }
+            }
+            Announcement::Rows { run_id, first_seq, rows } => {
+                self.show_rows(run_id, first_seq, &rows)
+            }
+            Announcement::Phase { run_id, phase, since } => self.show_phase(run_id, phase, since),
+            Announcement::Ended { run_id, outcome, reason, seq, revision, .. } => {
+                self.show_end(run_id, outcome, reason, seq, revision.get());
+            }
+            Announcement::Session { .. } => self.changed(),
+            Announcement::Idle => self.changed(),
+        }
+    }
+
+    fn reply_start(&self, reply: ReplyTo, answer: StartAnswer, remembered: Option<KeyRecord>) {
+        match answer {
+            StartAnswer::Started { run_id, turn_id, pending_started_at, revision } => {
+                let ack = MessageAck {
+                    request_id: reply.request_id(),
+                    session_id: self.session_id.to_string(),
+                    message_id: turn_id.to_string(),
+                    run_id: Some(run_id.to_string()),
+                    entity_id: Some(run_id.to_string()),
+                    queue_position: None,
+                    pending_started_at: Some(int(pending_started_at.as_millis())),
+                    agent: self.agent_of(run_id),
+                    model: self.runs.get(&run_id).and_then(|run| run.model.clone()),
+                    session_revision: int(revision.get()),
+                };
+                reply.done(Frame::MessageAck(Box::new(ack)));
+            }
+            StartAnswer::Repeated => match remembered {
+                Some(KeyRecord { effect, revision, .. }) => {
+                    self.reply_repeated(reply, effect, revision.get());
+                }
+                None => reply.fail(Code::HandlerError, "a repeated key without its effect"),
+            },
+            StartAnswer::Refused(refusal) => reply.refuse(
+                |refused| {
+                    let blocked_by = refusal.run_id.map(|run_id| BlockingRun {
+                        run_id: Some(run_id.to_string()),
+                        phase: refusal.phase,
+                        attachable: refusal.attachable,
+                    });
+                    let retry_after_ms = refusal.retry_after_ms.map(i64::from);
+                    runwarden_protocol::wire::Refusal { blocked_by, retry_after_ms, ..refused }
+                },
+                refusal.code,
+            ),
+        }
+    }
+
+    fn reply_repeated(&self, reply: ReplyTo, effect: KeyEffect, revision: u64) {
+        let KeyEffect::Turn { turn_id, run_id, pending_started_at, agent, model } = effect else {
+            reply.fail(Code::HandlerError, "a session's key names another effect");
+            return;
+        };
+        let ack = MessageAck {
+            request_id: reply.request_id(),
+            session_id: self.session_id.to_string(),
+            message_id: turn_id.to_string(),
+            run_id: Some(run_id.to_string()),
+            entity_id: Some(run_id.to_string()),
+            queue_position: None,
+            pending_started_at: Some(int(pending_started_at.as_millis())),
+            agent,
+            model,
+            session_revision: int(revision),
+        };
+        reply.done(Frame::MessageAck(Box::new(ack)));
+    }
+
+    pub(super) fn reply_stop(&self, reply: ReplyTo, run_id: RunId, answer: Answer) {
+        let (outcome, status, code) = match answer {
+            Answer::Accepted => (StopOutcome::Accepted, None, None),
+            Answer::AlreadyEnded { status } => (StopOutcome::AlreadyEnded, Some(status), None),
+            Answer::Unknown => (StopOutcome::Unknown, None, None),
+            Answer::Refused => (StopOutcome::Refused, None, Some(Code::ServerBusy)),
+        };
+        let result = StopResult {
+            request_id: reply.request_id(),
+            session_id: self.session_id.to_string(),
+            run_id: run_id.to_string(),
+            outcome,
+            status,
+            code,
+        };
+        reply.done(Frame::StopResult(result));
+    }
+
+    fn resolved(
+        &mut self,
+        questions: &[QuestionId],
+        outcome: Resolution,
+        waiting: Option<Waiting>,
+    ) {
+        let (mut asker, answer) = match waiting {
+            Some(Waiting::Answer(reply, answer)) => (Some(reply), Some(answer)),
+            Some(Waiting::Start(..) | Waiting::Stop(_)) | None => (None, None),
+        };
+        for question_id in questions {
+            let Some(open) = self.questions.remove(question_id) else { continue };
+            let told = match &answer {
+                Some(answer) => QuestionReply::Answered(answer.clone()),
+                None => QuestionReply::Unanswered,
+            };
+            // An agent that is gone needs no answer.
+            let _ = open.reply.try_send(told);
+            let resolved = |request_id| QuestionResolved {
+                request_id,
+                session_id: self.session_id.to_string(),
+                question_id: question_id.to_string(),
+                outcome,
+                session_revision: int(self.head.revision.get()),
+            };
+            let asker = asker.take();
+            let asking = asker.as_ref().map(|reply| reply.peer().id);
+            if let Some(reply) = asker {
+                let frame = Frame::QuestionResolved(resolved(reply.request_id()));
+                reply.done(frame);
+            }
+            let frame = Frame::QuestionResolved(resolved(None));
+            let shared = SharedFrame::push(self.hub.payload_id(), Some(self.session_id), &frame);
+            let now = self.hub.now();
+            for peer in self.subscribers.values().filter(|peer| Some(peer.id) != asking) {
+                peer.outbound.offer(now, &shared);
+            }
+        }
+    }
+
+    fn show_rows(&mut self, run_id: RunId, first_seq: Option<Seq>, rows: &[RowRef]) {
+        let mut frames = Vec::with_capacity(rows.len());
+        for (offset, row) in rows.iter().enumerate() {
+            let seq = first_seq.map(|first| first.plus(offset as u64));
+            let body = self.payloads.remove(&row.payload.id).unwrap_or_default();
+            self.show_row(run_id, seq, row, &body, &mut frames);
+        }
+        let now = self.hub.now();
+        for peer in self.subscribers.values() {
+            peer.outbound.offer_all(now, &frames);
+        }
+    }
+
+    fn show_row(
+        &mut self,
+        run_id: RunId,
+        seq: Option<Seq>,
+        row: &RowRef,
+        body: &str,
+        frames: &mut Vec<SharedFrame>,
+    ) {
+        let Some(run) = self.runs.get_mut(&run_id) else { return };
+        let base = match seq {
+            Some(seq) => Some(run.scene.apply(seq, row.event, body).base_seq.get()),
+            None => {
+                run.scene.apply_degraded(row.event, body);
+                None
+            }
+        };
+        let place = Place { run_id, base, seq: seq.map(Seq::get) };
+        if let Some((shared, numbered)) = self.live_frame(place, row.event, body) {
+            frames.push(shared.clone());
+            self.keep_in_ring(place, shared, numbered);
+        }
+        if let RowEvent::QuestionAsked { question_id } = row.event {
+            self.show_question(question_id, frames);
+        }
+    }
+
+    fn keep_in_ring(&mut self, place: Place, frame: SharedFrame, numbered: NumberedFrame) {
+        let (Some(run), Some(seq)) = (self.runs.get_mut(&place.run_id), place.seq) else { return };
+        if run.ring.len() == RING_FRAMES_MAX {
+            run.ring.pop_front();
+        }
+        run.ring.push_back(RingFrame { seq, frame, numbered });
+    }
+
+    fn show_question(&mut self, question_id: QuestionId, frames: &mut Vec<SharedFrame>) {
+        let id = self.hub.payload_id();
+        let Some(open) = self.questions.get_mut(&question_id) else { return };
+        open.is_published = true;
+        let asked = QuestionAsked {
+            session_id: self.session_id.to_string(),
+            question: open.shown.clone(),
+            session_revision: int(self.head.revision.get()),
+        };
+        frames.push(SharedFrame::push(
+            id,
+            Some(self.session_id),
+            &Frame::QuestionAsked(Box::new(asked)),
+        ));
+    }
+
+    fn live_frame(
+        &self,
+        place: Place,
+        event: RowEvent,
+        body: &str,
+    ) -> Option<(SharedFrame, NumberedFrame)> {
+        match event {
+            RowEvent::Content { item_id, item_kind } => match text_kind(item_kind) {
+                Some(kind) => Some(self.text_frame(place, item_id, kind, body)),
+                None => Some(self.update_frame(place, item_id, item_kind, body)),
+            },
+            RowEvent::QuestionAsked { .. } | RowEvent::QuestionResolved { .. } => {
+                self.note_frame(place, event.name())
+            }
+            RowEvent::Terminal { .. } => None,
+        }
+    }
+
+    fn text_frame(
+        &self,
+        place: Place,
+        item: ItemId,
+        item_kind: TextKind,
+        text: &str,
+    ) -> (SharedFrame, NumberedFrame) {
+        let (session, entity) = (self.session_id, EntityId::Run(place.run_id));
+        let frame = StreamText {
+            session_id: session.to_string(),
+            entity_id: place.run_id.to_string(),
+            item_id: item.to_string(),
+            item_kind,
+            base_seq: place.base.map(int),
+            stream_seq: place.seq.map(int),
+            replay_degraded: place.seq.is_none(),
+            text: text.to_owned(),
+        };
+        let key = FrameKey::StreamText { session, entity, item };
+        let numbered = NumberedFrame::StreamText(frame.clone());
+        (SharedFrame::text(self.hub.payload_id(), key, frame), numbered)
+    }
+
+    fn update_frame(
+        &self,
+        place: Place,
+        item: ItemId,
+        kind: ItemKind,
+        body: &str,
+    ) -> (SharedFrame, NumberedFrame) {
+        let (session, entity) = (self.session_id, EntityId::Run(place.run_id));
+        let (item_kind, kind) = match kind {
+            ItemKind::Compression => (UpdateItemKind::Compression, UpdateKind::Compression),
+            ItemKind::Notice => (UpdateItemKind::Notice, UpdateKind::Notice),
+            ItemKind::Tool | ItemKind::Text | ItemKind::Thinking | ItemKind::Interim => {
+                (UpdateItemKind::Tool, UpdateKind::Tool)
+            }
+        };
+        let frame = StreamUpdate {
+            session_id: session.to_string(),
+            entity_id: place.run_id.to_string(),
+            item_id: item.to_string(),
+            item_kind,
+            kind,
+            stream_seq: place.seq.map(int),
+            replay_degraded: place.seq.is_none(),
+            value: live_value(body),
+        };
+        let key = FrameKey::StreamUpdate { session, entity, item };
+        let whole = Frame::StreamUpdate(frame.clone());
+        let shared = SharedFrame::whole(self.hub.payload_id(), key, &whole)
+            .with_version(place.seq.unwrap_or_default());
+        (shared, NumberedFrame::StreamUpdate(frame))
+    }
+
+    fn note_frame(&self, place: Place, name: &str) -> Option<(SharedFrame, NumberedFrame)> {
+        let (session, entity) = (self.session_id, EntityId::Run(place.run_id));
+        let frame = StreamNote {
+            session_id: session.to_string(),
+            entity_id: place.run_id.to_string(),
+            base_seq: int(place.base?),
+            stream_seq: int(place.seq?),
+            names: vec![name.to_owned()],
+        };
+        let key = FrameKey::StreamNote { session, entity };
+        let numbered = NumberedFrame::StreamNote(frame.clone());
+        Some((SharedFrame::note(self.hub.payload_id(), key, frame), numbered))
+    }
+
+    fn show_phase(&mut self, run_id: RunId, phase: Phase, since: Instant) {
+        let session = self.session_id;
+        let frame = self.run_status(run_id, phase, since);
+        self.item_version += 1;
+        let key = FrameKey::RunStatus { session, run: run_id };
+        let shared =
+            SharedFrame::whole(self.hub.payload_id(), key, &frame).with_version(self.item_version);
+        let now = self.hub.now();
+        for peer in self.subscribers.values() {
+            peer.outbound.offer(now, &shared);
+        }
+        self.changed();
+    }
+
+    pub(super) fn run_status(&self, run_id: RunId, phase: Phase, since: Instant) -> Frame {
+        Frame::RunStatus(RunStatus {
+            session_id: self.session_id.to_string(),
+            run_id: run_id.to_string(),
+            phase,
+            since: int(since.as_millis()),
+        })
+    }
+
+    fn show_end(
+        &mut self,
+        run_id: RunId,
+        outcome: Outcome,
+        reason: Option<Reason>,
+        seq: Option<Seq>,
+        revision: u64,
+    ) {
+        let run = self.runs.get(&run_id);
+        let error = run.and_then(|run| run.error.clone());
+        let usage = run.and_then(|run| project::usage(run.usage));
+        if error.is_some() {
+            self.open_errors += 1;
+        }
+        let terminal = Terminal {
+            status: outcome,
+            reason,
+            complete: true,
+            committed_in: None,
+            returned_steers: Vec::new(),
+            usage,
+            row: None,
+            error,
+        };
+        let frame = StreamTerminal {
+            session_id: self.session_id.to_string(),
+            entity_id: run_id.to_string(),
+            stream_seq: seq.map(|seq| int(seq.get())),
+            session_revision: int(revision),
+            terminal,
+        };
+        let entity = EntityId::Run(run_id);
+        let key = FrameKey::Terminal {
+            session: Some(self.session_id),
+            role: TerminalRole::End { entity },
+        };
+        let shared = SharedFrame::terminal(self.hub.payload_id(), key, frame);
+        let now = self.hub.now();
+        for peer in self.subscribers.values() {
+            peer.outbound.offer(now, &shared);
+        }
+    }
+
+    /// Something a session item shows has changed: lists learn it at once, and the head is read again
+    /// for what only the store knows.
+    pub(super) fn changed(&mut self) {
+        let live = self.live();
+        self.hub.set_live(self.session_id, live);
+        let (store, session_id) = (self.hub.store().clone(), self.session_id);
+        self.call(async move { Event::HeadRead(store.session(session_id).await) });
+    }
+
+    pub(super) fn head_read(&mut self, read: Result<Option<SessionHead>, StoreFailure>) {
+        match read {
+            // An older read may come in after a newer one (SES-27).
+            Ok(Some(head)) if head.revision >= self.head.revision => self.head = head,
+            Ok(Some(_) | None) => {}
+            Err(failure) => tracing::warn!(session = %self.session_id, %failure, "head not read"),
+        }
+        self.push_item();
+    }
+
+    pub(super) fn count_errors(&mut self) {
+        let (store, owner) = (self.hub.store().clone(), self.head.owner);
+        let session_id = self.session_id;
+        self.call(async move {
+            Event::ErrorsCounted(store.count_errors(owner, Some(session_id)).await)
+        });
+    }
+
+    pub(super) fn errors_counted(&mut self, read: Result<u64, StoreFailure>) {
+        let Ok(count) = read else { return };
+        if count != self.open_errors {
+            self.open_errors = count;
+            self.push_item();
+        }
+    }
+
+    fn push_item(&mut self) {
+        let live = self.live();
+        let item = project::session_item(&self.head, live, self.head.owner, self.open_errors);
+        let frame = Frame::SessionItem(Box::new(SessionItemFrame {
+            session_id: self.session_id.to_string(),
+            removed: false,
+            item: Some(item),
+        }));
+        self.item_version += 1;
+        let key = FrameKey::SessionItem { session: self.session_id };
+        let shared =
+            SharedFrame::whole(self.hub.payload_id(), key, &frame).with_version(self.item_version);
+        self.hub.push_to(self.head.owner, &shared);
+    }
+
+    /// What the session does now.
+    pub(super) fn live(&self) -> Live {
+        let now = self.hub.now();
+        let run = self.machine.row().map(|row| LiveRun {
+            run_id: row.run_id,
+            phase: row.phase,
+            attachable: self.machine.may_attach(row.run_id),
+            last_seq: self.machine.last_seq(row.run_id).unwrap_or_default(),
+        });
+        Live { status: self.machine.status(now), run }
+    }
+
+    fn agent_of(&self, run_id: RunId) -> String {
+        self.runs.get(&run_id).map_or_else(|| self.head.agent.clone(), |run| run.agent.clone())
+    }
+}
+
+/// Where a live frame stands.
+#[derive(Clone, Copy)]
+struct Place {
+    run_id: RunId,
+    base: Option<u64>,
+    seq: Option<u64>,
+}
+
+const fn text_kind(kind: ItemKind) -> Option<TextKind> {
+    match kind {
+        ItemKind::Text => Some(TextKind::Text),
+        ItemKind::Thinking => Some(TextKind::Thinking),
+        ItemKind::Interim => Some(TextKind::Interim),
+        ItemKind::Tool | ItemKind::Compression | ItemKind::Notice => None,
+    }
+}
+
+/// The value of an item as a live frame shows it: an object within the entry limit (SES-15).
+pub(super) fn live_value(body: &str) -> JsonObject {
+    let mut value: Value = serde_json::from_str(body).unwrap_or(Value::Null);
+    clip_value(&mut value, LIVE_VALUE_BYTES_MAX);
+    match value {
+        Value::Object(fields) => fields,
+        other => JsonObject::from_iter([("value".to_owned(), other)]),
+    }
+}

@@ -1,0 +1,405 @@
+//! The task of one session: inputs in, outputs carried out.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use async_channel::{Receiver, Sender};
+use futures_lite::Stream;
+use runwarden_protocol::ids::{AgentId, AskId, PayloadId, QuestionId, RunId, SessionId};
+use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::journal::row::Reason;
+use runwarden_protocol::machine::{Machine, Outbox};
+use runwarden_protocol::run::lineage::{Input, KnownRun, Lineage, Output};
+use runwarden_protocol::session::record::{SessionHead, Usage};
+use runwarden_protocol::session::scene::Scene;
+use runwarden_protocol::wire::structures::{ErrorData, Question};
+use serde_json::Value;
+
+use super::Message;
+use crate::connection::{Peer, ReplyTo};
+use crate::dispatch::{PortAnswer, PortCall, Release, fact, port_call};
+use crate::frames::SharedFrame;
+use crate::hub::Hub;
+use crate::ports::agent::{ContextMessage, QuestionReply};
+use crate::ports::store::{ChainTail, KeyUse, RunFacts};
+use crate::ports::{Agent, Store, StoreFailure, World};
+use crate::records::{self, Step};
+use crate::worker::Progress;
+
+/// A session without run and subscriber leaves memory after this time.
+const UNLOAD_AFTER: Duration = Duration::from_secs(60);
+
+/// Live frames of a run kept for clients that missed a few (delta_ring).
+pub(super) const RING_FRAMES_MAX: usize = 256;
+
+/// The driver of one session.
+pub(super) struct Driver<W: World, S: Store> {
+    pub(super) hub: Hub<W, S>,
+    pub(super) session_id: SessionId,
+    pub(super) machine: Lineage,
+    pub(super) head: SessionHead,
+    pub(super) open_errors: u64,
+    inbox: Pin<Box<Receiver<Message>>>,
+    calls: Vec<Call>,
+    facts: VecDeque<PortAnswer>,
+    timer: Option<(Instant, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    pub(super) runs: BTreeMap<RunId, RunState>,
+    pub(super) agents: BTreeMap<AgentId, Arc<dyn Agent>>,
+    pub(super) payloads: BTreeMap<PayloadId, Arc<str>>,
+    pub(super) questions: BTreeMap<QuestionId, OpenQuestion>,
+    pub(super) asks: BTreeMap<AskId, Waiting>,
+    pub(super) subscribers: BTreeMap<runwarden_protocol::ids::ConnectionId, Arc<Peer>>,
+    pub(super) item_version: u64,
+    next_agent: u64,
+    ending: Vec<Sender<()>>,
+    recovering: Vec<Sender<()>>,
+    idle_since: Instant,
+    machine_name: String,
+}
+
+type Call = Pin<Box<dyn Future<Output = Event> + Send>>;
+
+/// What the driver keeps of a run beside its machine.
+pub(super) struct RunState {
+    pub(super) start: Option<StartDetails>,
+    pub(super) context: Option<Vec<ContextMessage>>,
+    pub(super) scene: Scene,
+    pub(super) ring: VecDeque<RingFrame>,
+    pub(super) usage: Usage,
+    pub(super) error: Option<ErrorData>,
+    pub(super) failure_detail: Option<String>,
+    pub(super) agent: String,
+    pub(super) model: Option<String>,
+    pub(super) progress: Option<Pin<Box<Receiver<Progress>>>>,
+    pub(super) kill: Option<Sender<()>>,
+}
+
+/// A live frame with the number of its row.
+pub(super) struct RingFrame {
+    pub(super) seq: u64,
+    pub(super) frame: SharedFrame,
+    pub(super) numbered: runwarden_protocol::wire::structures::NumberedFrame,
+}
+
+/// What a start needs when its turn is written.
+pub(super) struct StartDetails {
+    pub(super) text: Arc<str>,
+    pub(super) key: Option<KeyUse>,
+}
+
+/// A question with what shows and answers it.
+pub(super) struct OpenQuestion {
+    pub(super) shown: Question,
+    pub(super) reply: Sender<QuestionReply>,
+    /// Whether its row is durable, so that it may be shown.
+    pub(super) is_published: bool,
+}
+
+/// A caller whose reply depends on the machine.
+pub(super) enum Waiting {
+    /// `send_message`.
+    Start(ReplyTo, Option<crate::ports::store::KeyRecord>),
+    /// `stop_run`.
+    Stop(ReplyTo),
+    /// `answer_question`.
+    Answer(ReplyTo, Value),
+}
+
+/// What wakes the driver.
+pub(super) enum Event {
+    Due,
+    Answered(PortAnswer),
+    Constructed(RunId, Result<Arc<dyn Agent>, String>),
+    Prepared(RunId, AgentId, Result<Vec<ContextMessage>, StoreFailure>),
+    HeadRead(Result<Option<SessionHead>, StoreFailure>),
+    ErrorsCounted(Result<u64, StoreFailure>),
+    TailRead(super::open::Opening, Result<(SessionHead, ChainTail, Vec<String>), StoreFailure>),
+    RunRead(RunRead, Result<Option<RunFacts>, StoreFailure>),
+    Message(Message),
+    Closed,
+    Progress(RunId, Progress),
+    Silent(RunId),
+}
+
+/// Why a run was looked up in the store.
+pub(super) enum RunRead {
+    /// For a Stop.
+    Stop(ReplyTo, RunId),
+    /// For `get_stream`.
+    Stream(ReplyTo, RunId, Option<i64>),
+}
+
+impl<W: World, S: Store> Driver<W, S> {
+    pub(super) fn new(hub: Hub<W, S>, head: SessionHead, inbox: Receiver<Message>) -> Self {
+        let session_id = head.session_id;
+        let machine = Lineage::new(session_id, head.revision, hub.config().runs);
+        let idle_since = hub.now();
+        Self {
+            hub,
+            session_id,
+            machine,
+            head,
+            open_errors: 0,
+            inbox: Box::pin(inbox),
+            calls: Vec::new(),
+            facts: VecDeque::new(),
+            timer: None,
+            runs: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            payloads: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            asks: BTreeMap::new(),
+            subscribers: BTreeMap::new(),
+            item_version: 0,
+            next_agent: 1,
+            ending: Vec::new(),
+            recovering: Vec::new(),
+            idle_since,
+            machine_name: format!("run/{session_id}"),
+        }
+    }
+
+    /// Runs until the session is unloaded.
+    pub(super) async fn run(mut self) {
+        self.count_errors();
+        loop {
+            let event = std::future::poll_fn(|cx| self.poll_next(cx)).await;
+            if matches!(event, Event::Closed) {
+                break;
+            }
+            self.handle(event);
+            while let Some(answer) = self.facts.pop_front() {
+                self.feed(fact(answer));
+            }
+            self.note_progress_of_waits();
+            if self.is_unloadable() && self.hub.now() >= self.idle_since.plus(UNLOAD_AFTER) {
+                self.give_up_agent();
+                if self.hub.unload(self.session_id, &self.inbox) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The next event, in a fixed order: deadline, answers of ports, messages, agents.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
+        if self.poll_timer(cx) {
+            return Poll::Ready(Event::Due);
+        }
+        for i in 0..self.calls.len() {
+            if let Poll::Ready(event) = self.calls[i].as_mut().poll(cx) {
+                drop(self.calls.remove(i));
+                return Poll::Ready(event);
+            }
+        }
+        match self.inbox.as_mut().poll_next(cx) {
+            Poll::Ready(Some(message)) => return Poll::Ready(Event::Message(message)),
+            Poll::Ready(None) => return Poll::Ready(Event::Closed),
+            Poll::Pending => {}
+        }
+        for (run_id, run) in &mut self.runs {
+            let Some(progress) = run.progress.as_mut() else { continue };
+            if !self.machine.takes_events(*run_id) {
+                continue;
+            }
+            match progress.as_mut().poll_next(cx) {
+                Poll::Ready(Some(progress)) => {
+                    return Poll::Ready(Event::Progress(*run_id, progress));
+                }
+                Poll::Ready(None) => return Poll::Ready(Event::Silent(*run_id)),
+                Poll::Pending => {}
+            }
+        }
+        Poll::Pending
+    }
+
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> bool {
+        let unload = self.is_unloadable().then(|| self.idle_since.plus(UNLOAD_AFTER));
+        let due = self.machine.deadline().map(|(at, _)| at).into_iter().chain(unload).min();
+        let Some(due) = due else {
+            self.timer = None;
+            return false;
+        };
+        if self.timer.as_ref().is_none_or(|(at, _)| *at != due) {
+            self.timer = Some((due, Box::pin(self.hub.world().sleep_until(due))));
+        }
+        let fired =
+            self.timer.as_mut().is_some_and(|(_, sleep)| sleep.as_mut().poll(cx).is_ready());
+        if fired {
+            self.timer = None;
+        }
+        fired
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Due => self.tick(),
+            Event::Answered(answer) => self.feed(fact(answer)),
+            Event::Constructed(run_id, made) => self.constructed(run_id, made),
+            Event::Prepared(run_id, agent, read) => self.prepared(run_id, agent, read),
+            Event::HeadRead(read) => self.head_read(read),
+            Event::ErrorsCounted(read) => self.errors_counted(read),
+            Event::TailRead(opening, read) => self.tail_read(opening, read),
+            Event::RunRead(why, read) => self.run_read(why, read),
+            Event::Message(message) => self.take(message),
+            Event::Progress(run_id, progress) => self.progressed(run_id, progress),
+            Event::Silent(run_id) => self.went_silent(run_id),
+            Event::Closed => {}
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Open { reply, generation, known } => self.open(reply, generation, known),
+            Message::Close { reply } => self.close(reply),
+            Message::PeerGone { connection } => {
+                self.subscribers.remove(&connection);
+                self.idle_since = self.hub.now();
+            }
+            Message::GetStream { reply, entity_id, generation, known_seq } => {
+                self.get_stream(reply, entity_id, generation, known_seq);
+            }
+            Message::Send { reply, text, attachment_named, key, remembered } => {
+                self.send(reply, text.into(), attachment_named, key, remembered);
+            }
+            Message::Stop { reply, run_id } => self.stop(reply, run_id),
+            Message::Answer { reply, question_id, version, answer } => {
+                let ask = self.hub.ask_id();
+                self.asks.insert(ask, Waiting::Answer(reply, answer));
+                self.feed(Input::Answer { ask, question_id, version });
+            }
+            Message::ListQuestions { reply } => self.list_questions(reply),
+            Message::ErrorsChanged => self.count_errors(),
+            Message::Recover { run, done } => {
+                self.recovering.push(done);
+                self.recover(*run);
+            }
+            Message::EndRuns { done } => {
+                self.ending.push(done);
+                let runs: Vec<_> = self.machine.stoppable_runs().collect();
+                for run_id in runs {
+                    self.feed(Input::EndByServer { run_id, reason: Reason::Shutdown });
+                }
+            }
+        }
+    }
+
+    /// Feeds one input and carries out what comes out.
+    pub(super) fn feed(&mut self, input: Input) {
+        self.try_feed(input);
+    }
+
+    /// Feeds one input; `false` when the machine turned it away.
+    pub(super) fn try_feed(&mut self, input: Input) -> bool {
+        let now = self.hub.now();
+        let mut out = Outbox::new();
+        let recorded = self.hub.config().records.is_some().then(|| records::json(&input));
+        let result = self.machine.step(now, input, &mut out);
+        if let Err(reject) = &result {
+            tracing::debug!(session = %self.session_id, ?reject, "input was turned away");
+        }
+        self.record(now, recorded, out.as_slice(), result.err());
+        self.carry_out(out);
+        result.is_ok()
+    }
+
+    fn tick(&mut self) {
+        let now = self.hub.now();
+        let mut out = Outbox::new();
+        self.machine.tick(now, &mut out);
+        if !out.is_empty() {
+            let recorded =
+                self.hub.config().records.is_some().then(|| serde_json::json!({"kind": "tick"}));
+            self.record(now, recorded, out.as_slice(), None);
+        }
+        self.carry_out(out);
+    }
+
+    fn record(
+        &self,
+        now: Instant,
+        input: Option<Value>,
+        outputs: &[Output],
+        reject: Option<runwarden_protocol::machine::Reject>,
+    ) {
+        let (Some(sink), Some(input)) = (&self.hub.config().records, input) else { return };
+        let outputs = outputs.iter().map(records::json).collect();
+        sink.record(Step { now, machine: self.machine_name.clone(), input, outputs, reject });
+    }
+
+    fn carry_out(&mut self, mut out: Outbox<Output>) {
+        for output in out.drain() {
+            match port_call(output) {
+                PortCall::Store(run_id, call) => self.call_store(run_id, call),
+                PortCall::Worker(run_id, call) => self.call_worker(run_id, call),
+                PortCall::CloseAgent(agent) => {
+                    if let Some(agent) = self.agents.remove(&agent) {
+                        agent.close();
+                    }
+                }
+                PortCall::Release(Release::Payloads(payloads)) => {
+                    for payload in payloads {
+                        self.payloads.remove(&payload);
+                    }
+                }
+                PortCall::Release(Release::Slot(run_id)) => self.hub.release_slot(run_id),
+                PortCall::Release(Release::Run(run_id)) => {
+                    self.runs.remove(&run_id);
+                    self.idle_since = self.hub.now();
+                }
+                PortCall::Announce(announcement) => self.announce(announcement),
+            }
+        }
+    }
+
+    /// Queues an answer that needs no waiting, behind the outputs of this step.
+    pub(super) fn answer_next(&mut self, answer: PortAnswer) {
+        self.facts.push_back(answer);
+    }
+
+    /// Starts a call of a port; its first poll is the next one, in the order of the calls.
+    pub(super) fn call(&mut self, call: impl Future<Output = Event> + Send + 'static) {
+        self.calls.push(Box::pin(call));
+    }
+
+    pub(super) fn fresh_agent_id(&mut self) -> AgentId {
+        let id = AgentId::new(self.next_agent);
+        self.next_agent += 1;
+        id
+    }
+
+    pub(super) fn known_run(facts: Option<&RunFacts>, session_id: SessionId) -> KnownRun {
+        match facts.filter(|facts| facts.session_id == session_id).and_then(|facts| facts.outcome) {
+            Some(outcome) => KnownRun::Ended { outcome },
+            None => KnownRun::Never,
+        }
+    }
+
+    pub(super) fn idle_since_now(&mut self) {
+        self.idle_since = self.hub.now();
+    }
+
+    fn is_unloadable(&self) -> bool {
+        self.subscribers.is_empty()
+            && self.calls.is_empty()
+            && self.asks.is_empty()
+            && self.machine.has_no_runs()
+    }
+
+    fn give_up_agent(&mut self) {
+        self.feed(Input::Evict);
+    }
+
+    /// Releases those who wait until no run is left, or until recovery was tried once.
+    fn note_progress_of_waits(&mut self) {
+        if !self.ending.is_empty() && self.machine.stoppable_runs().next().is_none() {
+            self.ending.clear();
+        }
+        if !self.recovering.is_empty() && self.machine.is_recovery_answered() {
+            self.recovering.clear();
+        }
+    }
+}
