@@ -180,7 +180,7 @@ fn site(
     door.site(settings, assets, Arc::new(hub.store().clone()), clock, service)
 }
 
-/// RST-12: runs get their time and are then ended and announced, connections send what they hold.
+/// Runs get their time and are then ended and announced, connections send what they hold (RST-12).
 async fn drain(hub: &Hub<SmolWorld, SqliteStore>, accepting: Sender<()>) {
     hub.stop_accepting();
     until(|| !hub.has_runs(), DRAIN_RUNS).await;
