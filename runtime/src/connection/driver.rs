@@ -221,7 +221,7 @@ where
         }
     }
 
-    /// ACT-15: a load that waits is told how many bytes of replies are queued.
+    /// As ACT-15 says: a load that waits is told how many bytes of replies are queued.
     fn tell_replies(&mut self) -> bool {
         let bytes = self.peer.outbound.reply_bytes();
         if self.told.reply_bytes == bytes {

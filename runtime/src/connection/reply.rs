@@ -320,7 +320,7 @@ impl Inner {
         }));
     }
 
-    /// ERR-7: the error is not sent; the connection closes.
+    /// As ERR-7 says: the error is not sent; the connection closes.
     fn close_unrecorded(self, frame: &Frame) {
         let shared = SharedFrame::reply(self.backend.payload_id(), self.session, frame);
         for mut reply in self.record(Kind::Failed, &shared) {

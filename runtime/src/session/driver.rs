@@ -45,7 +45,7 @@ pub(super) struct Driver<W: World, S: Store> {
     inbox: Pin<Box<Receiver<Message>>>,
     calls: Vec<Call>,
     facts: VecDeque<PortAnswer>,
-    timer: Option<(Instant, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    timer: Option<Timer>,
     pub(super) runs: BTreeMap<RunId, RunState>,
     pub(super) agents: BTreeMap<AgentId, Arc<dyn Agent>>,
     pub(super) payloads: BTreeMap<PayloadId, Arc<str>>,
@@ -59,6 +59,8 @@ pub(super) struct Driver<W: World, S: Store> {
     idle_since: Instant,
     machine_name: String,
 }
+
+type Timer = (Instant, Pin<Box<dyn Future<Output = ()> + Send>>);
 
 type Call = Pin<Box<dyn Future<Output = Event> + Send>>;
 

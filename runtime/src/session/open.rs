@@ -68,7 +68,7 @@ impl<W: World, S: Store> Driver<W, S> {
         });
     }
 
-    /// SES-26, SES-39: the manifest is of the present revision, and the subscription begins in the step
+    /// As SES-26, SES-39 says: the manifest is of the present revision, and the subscription begins in the step
     /// that enqueues it.
     pub(super) fn tail_read(
         &mut self,
@@ -203,7 +203,7 @@ impl<W: World, S: Store> Driver<W, S> {
         self.reply_stream(reply, run_id, state);
     }
 
-    /// SES-34: the step that enqueues the state ends the gap; nothing durable is missing in it.
+    /// As SES-34 says: the step that enqueues the state ends the gap; nothing durable is missing in it.
     fn reply_stream(&self, reply: ReplyTo, run_id: RunId, state: StreamState) {
         let session_id = self.session_id;
         reply.done_by(Frame::StreamState(Box::new(state)), |outbound, now, shared| {

@@ -107,7 +107,7 @@ async fn remembered<W: World, S: Store>(
     hub.store().key(scope, used.key.clone(), hub.now()).await
 }
 
-/// REQ-10, REQ-15: equal fields get the first reply again, others are refused.
+/// As REQ-10, REQ-15 says: equal fields get the first reply again, others are refused.
 fn repeat(key: Option<KeyUse>, record: KeyRecord, reply: ReplyTo) {
     if key.is_none_or(|key| key.fingerprint != record.fingerprint) {
         return reply.refuse(|refusal| refusal, Code::IdempotencyConflict);
