@@ -179,11 +179,16 @@ fn read_default(state: &Path) -> Result<(File, PathBuf), ConfigError> {
             Err(ConfigError::Contradiction { path, message: message.to_owned() })
         }
         Ok(file) => Ok((file, path)),
-        Err(ConfigError::Unreadable { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+        Err(ConfigError::Unreadable { source, .. }) if is_absent(&source) => {
             Ok((File::default(), path))
         }
         Err(error) => Err(error),
     }
+}
+
+/// Whether there is no such file. A state directory that is a file itself is told when it is opened.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn read_file(path: &Path) -> Result<File, ConfigError> {

@@ -61,6 +61,10 @@ pub(crate) struct LiveView {
     pub(crate) phases: Vec<String>,
     /// Data of the one `stream_terminal`.
     pub(crate) terminal: Option<Value>,
+    /// Arrival of the terminal.
+    pub(crate) ended: u64,
+    /// Whether rows were announced as not delivered (`sync_required`) and not read again.
+    pub(crate) gapped: bool,
     note_seq: Option<u64>,
     joined: u64,
 }
@@ -257,8 +261,7 @@ impl Client {
     /// Sends a prompt that is accepted; the live view of its run.
     #[track_caller]
     pub(crate) fn prompt(&mut self, session: &str, text: &str) -> LiveView {
-        let fields = json!({"session_id": session, "text": text});
-        let ack = self.ask("send_message", fields).expect("message_ack");
+        let ack = self.try_prompt(session, text).expect("message_ack");
         LiveView::of(ack["run_id"].as_str().unwrap())
     }
 
@@ -267,6 +270,12 @@ impl Client {
     pub(crate) fn get_stream(&mut self, session: &str, run: &str, known: Option<u64>) -> Frame {
         let fields = json!({"session_id": session, "entity_id": run, "known_seq": known});
         self.ask("get_stream", fields)
+    }
+
+    /// Asks to start a run; the reply.
+    #[track_caller]
+    pub(crate) fn try_prompt(&mut self, session: &str, text: &str) -> Frame {
+        self.ask("send_message", json!({"session_id": session, "text": text}))
     }
 
     /// Asks to stop a run; the data of `stop_result`.
@@ -282,7 +291,7 @@ impl Client {
         self.ask("load_history", fields).expect("history_page")
     }
 
-    /// Applies what comes for the view until this is so.
+    /// Applies what comes for the view until this is so; a gap is closed by reading the live content.
     #[track_caller]
     pub(crate) fn follow_until(
         &mut self,
@@ -293,6 +302,11 @@ impl Client {
         while !reached(view) {
             let frame = self.wait_for(what, |frame| view.concerns(frame));
             view.apply(&frame);
+            if frame.kind == "sync_required" {
+                let session = frame.data["session_id"].as_str().unwrap();
+                let state = self.get_stream(session, &view.run, None);
+                view.apply(&state);
+            }
         }
     }
 
@@ -303,11 +317,12 @@ impl Client {
         view.outcome()
     }
 
-    /// Waits until the session may be sent to again, after the terminal of its run.
+    /// Waits until a list entry that arrived after this frame shows the session idle.
     #[track_caller]
-    pub(crate) fn wait_idle(&mut self, session: &str) {
+    pub(crate) fn wait_idle(&mut self, session: &str, after: u64) {
         self.wait_for("idle session_item", |frame| {
             frame.is("session_item", "session_id", session)
+                && frame.arrival > after
                 && frame.data["item"]["status"] == "idle"
         });
     }
@@ -370,7 +385,7 @@ impl LiveView {
         match frame.kind.as_str() {
             "run_status" => frame.data["run_id"] == self.run.as_str(),
             "stream_state" | "stream_text" | "stream_update" | "stream_note"
-            | "stream_terminal" => frame.data["entity_id"] == self.run.as_str(),
+            | "stream_terminal" | "sync_required" => frame.data["entity_id"] == self.run.as_str(),
             _ => false,
         }
     }
@@ -385,13 +400,20 @@ impl LiveView {
             "run_status" => {
                 self.phases.push(frame.data["phase"].as_str().unwrap().to_owned());
             }
+            "sync_required" => self.gapped = true,
+            "stream_state" if frame.data["status"] != "running" => {}
             "stream_state" => self.load(frame),
             // A stream_state holds what was sent before it.
             _ if frame.arrival < self.joined => {
                 let seq = frame.data["stream_seq"].as_u64().expect("a row");
                 assert!(seq <= self.seq, "the stream_state lacks row {seq}");
             }
-            kind => self.numbered(kind, &frame.data),
+            kind => {
+                self.numbered(kind, &frame.data);
+                if self.terminal.is_some() {
+                    self.ended = frame.arrival;
+                }
+            }
         }
     }
 
@@ -421,7 +443,7 @@ impl LiveView {
     #[track_caller]
     fn load(&mut self, frame: &Frame) {
         let data = &frame.data;
-        self.joined = frame.arrival;
+        (self.joined, self.gapped) = (frame.arrival, false);
         if let Some(deltas) = data["deltas"].as_array() {
             let from = data["from_seq"].as_u64().unwrap();
             assert!(from <= self.seq, "deltas from {from}, known are rows up to {}", self.seq);

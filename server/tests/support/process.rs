@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -24,6 +25,8 @@ pub(crate) struct Setup {
     listen: String,
     flags: Vec<String>,
     environment: Vec<(String, String)>,
+    program: PathBuf,
+    user: Option<u32>,
 }
 
 /// A running server. Dropping it kills it; a failing test prints what it wrote to standard error.
@@ -70,6 +73,8 @@ impl Setup {
             listen: "127.0.0.1:0".to_owned(),
             flags: Vec::new(),
             environment: Vec::new(),
+            program: env!("CARGO_BIN_EXE_runwarden").into(),
+            user: None,
         }
     }
 
@@ -95,6 +100,12 @@ impl Setup {
     /// With this variable in its environment.
     pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// As this user, which only root may do; `program` is a copy of the server that the user may run.
+    pub(crate) fn user(mut self, user: u32, program: &Path) -> Self {
+        (self.user, self.program) = (Some(user), program.to_owned());
         self
     }
 
@@ -189,7 +200,11 @@ impl Server {
 
 impl Process {
     fn spawn(setup: &Setup) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_runwarden"))
+        let mut command = Command::new(&setup.program);
+        if let Some(user) = setup.user {
+            command.uid(user).gid(user);
+        }
+        let mut child = command
             .args(["--listen", &setup.listen, "--state"])
             .arg(&setup.state)
             .args(&setup.flags)

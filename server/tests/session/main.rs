@@ -1,0 +1,15 @@
+//! One session over a real socket: the server as a process, a client of its own.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test may panic like the test")]
+
+mod errors;
+mod lists;
+mod questions;
+mod reconnect;
+mod repeated;
+mod runs;
+mod silence;
+mod stop;
+#[path = "../support/e2e.rs"]
+mod support;
+mod windows;

@@ -1,0 +1,6 @@
+//! What the end-to-end tests share.
+
+pub(crate) mod client;
+pub(crate) mod process;
+pub(crate) mod stored;
+pub(crate) mod tools;

@@ -1,0 +1,145 @@
+//! The session store read directly, as another program would: nothing of the server's own reading.
+#![allow(dead_code, reason = "each test binary uses a part of these")]
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, Row};
+use serde_json::Value;
+
+/// Ids are stored as signed integers in the order of the unsigned ones.
+const SIGN: u64 = 1 << 63;
+
+/// A row of a run's journal.
+#[derive(Debug)]
+pub(crate) struct JournalRow {
+    /// Its number.
+    pub(crate) seq: u64,
+    /// Its event name; of content the kind of the item.
+    pub(crate) event: String,
+    /// The item, of content.
+    pub(crate) item_id: Option<String>,
+    /// The outcome, of a terminal.
+    pub(crate) outcome: Option<String>,
+    /// Its text, or the JSON text of its value.
+    pub(crate) body: String,
+}
+
+/// A row of a session's transcript.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Message {
+    /// Its id.
+    pub(crate) message_id: String,
+    /// Who it is from.
+    pub(crate) role: String,
+    /// How its run ended.
+    pub(crate) status: String,
+    /// Its text.
+    pub(crate) body: Option<String>,
+    /// The marker of a system row.
+    pub(crate) marker: Option<String>,
+}
+
+/// `sessions.db` of a state directory, read only.
+pub(crate) struct Stored(Connection);
+
+impl Stored {
+    /// Opens the file of a server, running or not.
+    pub(crate) fn open(state: &Path) -> Self {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let connection = Connection::open_with_flags(state.join("sessions.db"), flags).unwrap();
+        Self(connection)
+    }
+
+    /// The rows of a run in order, numbered 1..n.
+    ///
+    /// # Panics
+    /// When a number is missing (INV-SEQ).
+    pub(crate) fn journal(&self, run: &str) -> Vec<JournalRow> {
+        let rows = self.read(
+            "SELECT * FROM journal WHERE run_id = ?1 ORDER BY seq",
+            column(run, "run_"),
+            |row| JournalRow {
+                seq: row.get::<_, i64>("seq").unwrap().cast_unsigned(),
+                event: row.get("event").unwrap(),
+                item_id: item_id(row),
+                outcome: row.get("outcome").unwrap(),
+                body: row.get("body").unwrap(),
+            },
+        );
+        let numbers: Vec<u64> = rows.iter().map(|row| row.seq).collect();
+        assert_eq!(numbers, (1..=rows.len() as u64).collect::<Vec<_>>());
+        rows
+    }
+
+    /// The settled rows of a session in order.
+    pub(crate) fn messages(&self, session: &str) -> Vec<Message> {
+        self.read(
+            "SELECT * FROM messages WHERE session_id = ?1 ORDER BY position",
+            column(session, "ses_"),
+            |row| Message {
+                message_id: id("msg_", row.get("message_id").unwrap()),
+                role: row.get("role").unwrap(),
+                status: row.get("status").unwrap(),
+                body: row.get("body").unwrap(),
+                marker: row.get("marker").unwrap(),
+            },
+        )
+    }
+
+    /// Runs of a session in the order they were settled, each with its outcome.
+    pub(crate) fn settlements(&self, session: &str) -> Vec<(String, String)> {
+        self.read(
+            "SELECT * FROM settlements WHERE session_id = ?1 ORDER BY settled",
+            column(session, "ses_"),
+            |row| (id("run_", row.get("run_id").unwrap()), row.get("outcome").unwrap()),
+        )
+    }
+
+    fn read<T>(&self, sql: &str, key: i64, read: impl Fn(&Row<'_>) -> T) -> Vec<T> {
+        let mut statement = self.0.prepare(sql).unwrap();
+        let rows = statement.query_map([key], |row| Ok(read(row))).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+}
+
+/// Text of one item as the rows of a journal hold it.
+pub(crate) fn item_text(rows: &[JournalRow], item_id: &str) -> String {
+    rows_of(rows, item_id).map(|row| row.body.as_str()).collect()
+}
+
+/// Newest value of one item as the rows of a journal hold it.
+pub(crate) fn item_value(rows: &[JournalRow], item_id: &str) -> Value {
+    serde_json::from_str(&rows_of(rows, item_id).last().expect("a row").body).unwrap()
+}
+
+/// Item ids in the order of their first rows, each with its kind.
+pub(crate) fn items(rows: &[JournalRow]) -> Vec<(&str, &str)> {
+    let mut items: Vec<(&str, &str)> = Vec::new();
+    for row in rows {
+        if let Some(item_id) = &row.item_id
+            && !items.iter().any(|(known, _)| known == item_id)
+        {
+            items.push((item_id, &row.event));
+        }
+    }
+    items
+}
+
+fn rows_of<'a>(rows: &'a [JournalRow], item_id: &str) -> impl Iterator<Item = &'a JournalRow> {
+    rows.iter().filter(move |row| row.item_id.as_deref() == Some(item_id))
+}
+
+fn item_id(row: &Row<'_>) -> Option<String> {
+    let event: String = row.get("event").unwrap();
+    let is_content = !event.starts_with("question_") && event != "terminal";
+    is_content.then(|| id("item_", row.get("subject").unwrap()))
+}
+
+fn column(id: &str, prefix: &str) -> i64 {
+    let digits = id.strip_prefix(prefix).unwrap();
+    (u64::from_str_radix(digits, 16).unwrap() ^ SIGN).cast_signed()
+}
+
+fn id(prefix: &str, column: i64) -> String {
+    format!("{prefix}{:016x}", column.cast_unsigned() ^ SIGN)
+}
