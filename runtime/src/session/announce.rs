@@ -452,6 +452,10 @@ impl<W: World, S: Store> Driver<W, S> {
     fn push_item(&mut self) {
         let live = self.live();
         let item = project::session_item(&self.head, live, self.head.owner, self.open_errors);
+        if self.shown_item.as_ref() == Some(&item) {
+            return;
+        }
+        self.shown_item = Some(item.clone());
         let frame = Frame::SessionItem(Box::new(SessionItemFrame {
             session_id: self.session_id.to_string(),
             removed: false,

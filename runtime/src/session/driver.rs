@@ -15,7 +15,7 @@ use runwarden_protocol::machine::{Machine, Outbox};
 use runwarden_protocol::run::lineage::{Input, KnownRun, Lineage, Output};
 use runwarden_protocol::session::record::{SessionHead, Usage};
 use runwarden_protocol::session::scene::Scene;
-use runwarden_protocol::wire::structures::{ErrorData, Question};
+use runwarden_protocol::wire::structures::{ErrorData, Question, SessionItem};
 use serde_json::Value;
 
 use super::Message;
@@ -53,6 +53,8 @@ pub(super) struct Driver<W: World, S: Store> {
     pub(super) asks: BTreeMap<AskId, Waiting>,
     pub(super) subscribers: BTreeMap<runwarden_protocol::ids::ConnectionId, Arc<Peer>>,
     pub(super) item_version: u64,
+    /// The list entry as it was pushed last; an equal one is not pushed again (LIST-2).
+    pub(super) shown_item: Option<SessionItem>,
     next_agent: u64,
     ending: Vec<Sender<()>>,
     recovering: Vec<Sender<()>>,
@@ -156,6 +158,7 @@ impl<W: World, S: Store> Driver<W, S> {
             asks: BTreeMap::new(),
             subscribers: BTreeMap::new(),
             item_version: 0,
+            shown_item: None,
             next_agent: 1,
             ending: Vec::new(),
             recovering: Vec::new(),

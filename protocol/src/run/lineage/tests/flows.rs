@@ -64,6 +64,26 @@ fn a_completed_run_is_settled_after_its_last_row_and_leaves_the_session_free() {
 }
 
 #[test]
+fn a_settlement_answered_with_another_number_is_turned_away() {
+    let mut world = World::new();
+    world.invoke(1);
+    world.feed(Input::Produced { run_id: RUN, row: text(1) });
+    world.feed(returned(1));
+    world.feed(persisted(1, 1, 1));
+    let answer = |seq| Input::Committed {
+        run_id: RUN,
+        revision: Revision::new(3),
+        terminal_seq: Some(Seq::new(seq)),
+    };
+    for wrong in [1, 3] {
+        let refused = world.try_feed(answer(wrong));
+        assert_eq!(refused, Err(Reject::Local("terminal_seq_not_next")));
+    }
+    world.feed(answer(2));
+    assert_eq!(world.ended(), [Outcome::Completed]);
+}
+
+#[test]
 fn the_next_turn_borrows_the_cached_agent() {
     let mut world = World::new();
     world.invoke(1);
