@@ -5,6 +5,7 @@
 mod errors;
 mod lists;
 mod questions;
+mod races;
 mod reconnect;
 mod repeated;
 mod runs;

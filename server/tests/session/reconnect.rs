@@ -1,5 +1,7 @@
 //! A lost connection does nothing to the run, and a new one finds every word.
 
+use serde_json::{Value, json};
+
 use crate::runs::assert_settled;
 use crate::support::client::{Client, LiveView};
 use crate::support::process::Server;
@@ -72,7 +74,7 @@ fn a_closed_session_is_silent_until_it_is_opened_again() {
     let server = Server::start();
     let mut client = Client::connect(&server);
     let session = client.new_session();
-    let closed = client.ask("close_session", serde_json::json!({"session_id": session}));
+    let closed = client.ask("close_session", json!({"session_id": session}));
     assert_eq!(closed.expect("session_closed")["session_id"], *session);
     let mut view = client.prompt(&session, "/slow");
     let state = loop {
@@ -89,4 +91,29 @@ fn a_closed_session_is_silent_until_it_is_opened_again() {
     client.stop(&session, &view.run);
     assert_eq!(client.follow(&mut view), "cancelled");
     assert_settled(&server, &mut client, &session, &view, "/slow");
+}
+
+#[test]
+fn what_a_client_knows_of_another_store_is_not_believed() {
+    let server = Server::start();
+    let mut client = Client::open(&server);
+    let welcome = client.hello();
+    let session = client.new_session();
+    let revision = client.open_session(&session)["session_revision"].clone();
+    let mut open = |store: &Value, revision: &Value, schema: i64| {
+        let fields = json!({
+            "session_id": session, "generation": 7, "known_store_id": store,
+            "known_session_revision": revision, "known_stream_seqs": {},
+            "known_schema_version": schema,
+        });
+        let manifest = client.ask("open_session", fields).expect("session_manifest");
+        assert_eq!(manifest["generation"], 7);
+        manifest["recovery"].clone()
+    };
+    let (store, schema) = (&welcome["store_id"], welcome["schema_version"].as_i64().unwrap());
+    assert_eq!(open(store, &revision, schema), Value::Null);
+    let ahead = json!({"reason": "client_ahead"});
+    assert_eq!(open(&json!("0123456789abcdef"), &revision, schema), ahead);
+    assert_eq!(open(store, &json!(1_000), schema), ahead);
+    assert_eq!(open(store, &revision, schema + 1), json!({"reason": "schema"}));
 }
