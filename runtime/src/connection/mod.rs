@@ -16,6 +16,8 @@ mod peer;
 mod pushes;
 pub mod registry;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
