@@ -74,6 +74,7 @@ struct Inner<W, S> {
     next_payload: AtomicU64,
     next_ask: AtomicU64,
     stopping: AtomicBool,
+    settled: AtomicBool,
 }
 
 impl<W: World, S: Store> Hub<W, S> {
@@ -92,6 +93,7 @@ impl<W: World, S: Store> Hub<W, S> {
             next_payload: AtomicU64::new(1),
             next_ask: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -147,6 +149,7 @@ impl<W: World, S: Store> Hub<W, S> {
     /// The last run is settled and announced, or its time is over: connections close when their queues
     /// are empty.
     pub fn runs_settled(&self) {
+        self.inner.settled.store(true, Ordering::Release);
         for peer in self.peers() {
             peer.runs_settled();
         }
@@ -155,6 +158,16 @@ impl<W: World, S: Store> Hub<W, S> {
     /// Whether the server is stopping.
     pub fn is_stopping(&self) -> bool {
         self.inner.stopping.load(Ordering::Acquire)
+    }
+
+    /// Tells a connection that came late how far the stop has come.
+    pub(crate) fn tell_stop(&self, peer: &Peer) {
+        if self.is_stopping() {
+            peer.server_stops();
+        }
+        if self.inner.settled.load(Ordering::Acquire) {
+            peer.runs_settled();
+        }
     }
 
     /// The store.

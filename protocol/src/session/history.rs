@@ -17,6 +17,10 @@ use crate::wire::structures::{DetailField, Marker, Row};
 /// Bytes of a page beside its rows: ids, cursors, numbers and an echoed request id of any kind.
 const PAGE_HEAD_BYTES: usize = 2_048;
 
+/// Most bytes of a row that stands alone: its page must fit the largest frame there is without
+/// fragments.
+pub(super) const ROW_ALONE_BYTES_MAX: usize = GROUP_ALONE_BYTES_MAX - PAGE_HEAD_BYTES;
+
 /// Rows of one state of a session, as the store reads them.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
@@ -185,7 +189,7 @@ fn admit(rows: &mut VecDeque<Row>, bytes: &mut usize, mut row: Row) -> bool {
     if !rows.is_empty() && (rows.len() == PAGE_GROUPS_MAX || sum > PAGE_BYTES_MAX) {
         return false;
     }
-    if row_bytes > GROUP_ALONE_BYTES_MAX {
+    if row_bytes > ROW_ALONE_BYTES_MAX {
         shrink(&mut row, row_bytes);
     }
     *bytes = sum;
@@ -201,14 +205,14 @@ fn shrink(row: &mut Row, row_bytes: usize) {
     let mut parts: Vec<(usize, Part)> = parts(row);
     parts.sort_by_key(|&(part_bytes, part)| (std::cmp::Reverse(part_bytes), part));
     for (part_bytes, part) in parts {
-        if bytes <= GROUP_ALONE_BYTES_MAX || part_bytes < PART_BYTES_MIN {
+        if bytes <= ROW_ALONE_BYTES_MAX || part_bytes < PART_BYTES_MIN {
             break;
         }
         let added = replace(row, part);
         bytes = bytes.saturating_sub(part_bytes).saturating_add(added);
     }
-    if bytes > GROUP_ALONE_BYTES_MAX {
-        drop_items(row, bytes - GROUP_ALONE_BYTES_MAX);
+    if bytes > ROW_ALONE_BYTES_MAX {
+        drop_items(row, bytes - ROW_ALONE_BYTES_MAX);
     }
 }
 

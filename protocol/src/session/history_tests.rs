@@ -154,10 +154,10 @@ proptest! {
             prop_assert!(page.rows.len() <= PAGE_GROUPS_MAX);
             prop_assert!(page.rows.len() == 1 || frame_bytes(page) <= PAGE_BYTES_MAX);
             for row in &page.rows {
-                let whole = json_bytes(row) <= GROUP_ALONE_BYTES_MAX && row.body.is_some();
+                let whole = json_bytes(row) <= ROW_ALONE_BYTES_MAX && row.body.is_some();
                 let id: MessageId = row.message_id.parse().unwrap();
                 let length = lengths.get(id.number() as usize - 1).copied().unwrap_or_default();
-                prop_assert_eq!(whole, length < GROUP_ALONE_BYTES_MAX - 1_000);
+                prop_assert_eq!(whole, length < ROW_ALONE_BYTES_MAX - 1_000);
             }
             end = page.start;
         }
@@ -203,8 +203,8 @@ proptest! {
         let whole = json_bytes(&row(&transcript.rows[0], &transcript.head));
         let page = latest(transcript.source(None));
         let shown = &page.rows[0];
-        prop_assert!(json_bytes(shown) <= GROUP_ALONE_BYTES_MAX);
-        if whole <= GROUP_ALONE_BYTES_MAX {
+        prop_assert!(json_bytes(shown) <= ROW_ALONE_BYTES_MAX);
+        if whole <= ROW_ALONE_BYTES_MAX {
             prop_assert_eq!(shown, &row(&transcript.rows[0], &transcript.head));
             return Ok(());
         }

@@ -51,9 +51,7 @@ pub async fn serve<W: World, S: Store, T: AsyncRead + AsyncWrite + Unpin + Send>
         return closing::close(&world, &mut socket, Some(Close::RateLimited)).await;
     }
     let attached = Attached { hub: hub.clone(), peer: peer.clone() };
-    if hub.is_stopping() {
-        peer.server_stops();
-    }
+    hub.tell_stop(&peer);
     let revoked = pin!(revoked);
     let mut driver = Driver::new(hub, peer, &mut socket, revoked);
     let reason = poll_fn(|cx| driver.poll(cx)).await;
