@@ -121,19 +121,17 @@ pub(super) enum Event {
     HeadRead(Result<Option<SessionHead>, StoreFailure>),
     ErrorsCounted(Result<u64, StoreFailure>),
     TailRead(super::open::Opening, Result<(SessionHead, ChainTail, Vec<String>), StoreFailure>),
-    RunRead(RunRead, Result<Option<RunFacts>, StoreFailure>),
+    /// A run that is to be stopped and that the machine does not hold.
+    RunRead {
+        reply: ReplyTo,
+        run_id: RunId,
+        read: Result<Option<RunFacts>, StoreFailure>,
+    },
+    SettledRead(super::settled::Asked, Result<Option<super::settled::Settled>, StoreFailure>),
     Message(Message),
     Closed,
     Progress(RunId, Progress),
     Silent(RunId),
-}
-
-/// Why a run was looked up in the store.
-pub(super) enum RunRead {
-    /// For a Stop.
-    Stop(ReplyTo, RunId),
-    /// For `get_stream`.
-    Stream(ReplyTo, RunId, Option<i64>),
 }
 
 impl<W: World, S: Store> Driver<W, S> {
@@ -248,7 +246,8 @@ impl<W: World, S: Store> Driver<W, S> {
             Event::HeadRead(read) => self.head_read(read),
             Event::ErrorsCounted(read) => self.errors_counted(read),
             Event::TailRead(opening, read) => self.tail_read(opening, read),
-            Event::RunRead(why, read) => self.run_read(why, read),
+            Event::RunRead { reply, run_id, read } => self.run_read(reply, run_id, read),
+            Event::SettledRead(asked, read) => self.settled_read(asked, read),
             Event::Message(message) => self.take(message),
             Event::Progress(run_id, progress) => self.progressed(run_id, progress),
             Event::Silent(run_id) => self.went_silent(run_id),

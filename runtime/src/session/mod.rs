@@ -4,6 +4,7 @@ mod announce;
 mod driver;
 mod open;
 mod ports;
+mod settled;
 
 use std::future::Future;
 

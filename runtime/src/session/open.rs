@@ -9,7 +9,7 @@ use runwarden_protocol::run::lineage::{Input, Start};
 use runwarden_protocol::run::slots;
 use runwarden_protocol::session::project::{self, ManifestParts, int};
 use runwarden_protocol::session::record::SessionHead;
-use runwarden_protocol::session::scene::Content;
+use runwarden_protocol::session::scene::{Content, Scene};
 use runwarden_protocol::wire::actions::KnownState;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::{
@@ -18,11 +18,11 @@ use runwarden_protocol::wire::frames::{
 use runwarden_protocol::wire::limits::{CHAIN_TAIL_MAX, SCHEMA_VERSION, STREAM_STATE_BYTES_MAX};
 use runwarden_protocol::wire::structures::{
     DetailField, EntityStatus, Item, Marker, NumberedFrame, Question, RecoveryReason, Replay,
-    ReplayState, RunOutcome,
+    ReplayState,
 };
 
 use super::announce::live_value;
-use super::driver::{Driver, Event, RunRead, RunState, StartDetails, Waiting};
+use super::driver::{Driver, Event, RunState, StartDetails, Waiting};
 use crate::connection::ReplyTo;
 use crate::frames::SharedFrame;
 use crate::ports::store::{ChainTail, KeyRecord, KeyUse, ListErrors, RunFacts};
@@ -177,12 +177,12 @@ impl<W: World, S: Store> Driver<W, S> {
     ) {
         let running = self.runs.contains_key(&run_id) && self.machine.may_stop(run_id);
         if !running {
-            self.read_run(RunRead::Stream(reply, run_id, generation), run_id);
+            self.read_settled(reply, run_id, generation, known_seq);
             return;
         }
         let Some(run) = self.runs.get(&run_id) else { return };
         let deltas = known_seq.and_then(|known| deltas_after(run, known));
-        let items = deltas.is_none().then(|| items_of(run, run_id));
+        let items = deltas.is_none().then(|| items_of(&run.scene, run_id));
         let degraded = self.machine.is_degraded(run_id) || run.scene.items_dropped() > 0;
         let row = self.machine.row().filter(|row| row.run_id == run_id);
         let state = StreamState {
@@ -204,76 +204,45 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 
     /// As SES-34 says: the step that enqueues the state ends the gap; nothing durable is missing in it.
-    fn reply_stream(&self, reply: ReplyTo, run_id: RunId, state: StreamState) {
+    pub(super) fn reply_stream(&self, reply: ReplyTo, run_id: RunId, state: StreamState) {
         let session_id = self.session_id;
         reply.done_by(Frame::StreamState(Box::new(state)), |outbound, now, shared| {
             outbound.restore(now, &shared, session_id, Some(EntityId::Run(run_id)), &[]);
         });
     }
 
-    fn read_run(&mut self, why: RunRead, run_id: RunId) {
-        let store = self.hub.store().clone();
-        self.call(async move { Event::RunRead(why, store.run(run_id).await) });
-    }
-
-    pub(super) fn run_read(&mut self, why: RunRead, read: Result<Option<RunFacts>, StoreFailure>) {
-        let facts = match read {
-            Ok(facts) => facts.filter(|facts| facts.session_id == self.session_id),
-            Err(failure) => {
-                let (RunRead::Stop(reply, _) | RunRead::Stream(reply, ..)) = why;
-                reply.fail(Code::StorageFailed, &failure.to_string());
-                return;
-            }
-        };
-        match why {
-            RunRead::Stop(reply, run_id) => {
-                let ask = self.hub.ask_id();
-                self.asks.insert(ask, Waiting::Stop(reply));
-                let known = Self::known_run(facts.as_ref(), self.session_id);
-                self.feed(Input::Stop { ask, run_id, known });
-            }
-            RunRead::Stream(reply, run_id, generation) => {
-                self.reply_settled_stream(reply, run_id, generation, facts);
-            }
-        }
-    }
-
-    fn reply_settled_stream(
-        &self,
-        reply: ReplyTo,
-        run_id: RunId,
-        generation: Option<i64>,
-        facts: Option<RunFacts>,
-    ) {
-        let Some((facts, outcome)) = facts.and_then(|facts| facts.outcome.map(|o| (facts, o)))
-        else {
-            reply.refuse(|refusal| refusal, Code::CursorUnavailable);
-            return;
-        };
-        let state = StreamState {
-            request_id: reply.request_id(),
-            generation,
-            session_id: self.session_id.to_string(),
-            entity_id: run_id.to_string(),
-            status: entity_status(outcome),
-            phase: None,
-            replay: replay(false),
-            stream_seq: int(facts.last_seq.get()),
-            session_revision: int(self.machine.revision().get()),
-            from_seq: None,
-            items: Some(Vec::new()),
-            deltas: None,
-            steers: Vec::new(),
-        };
-        self.reply_stream(reply, run_id, state);
-    }
-
     pub(super) fn stop(&mut self, reply: ReplyTo, run_id: RunId) {
         if self.machine.holds(run_id) {
-            self.run_read(RunRead::Stop(reply, run_id), Ok(None));
-        } else {
-            self.read_run(RunRead::Stop(reply, run_id), run_id);
+            self.stop_known(reply, run_id, None);
+            return;
         }
+        let store = self.hub.store().clone();
+        self.call(async move {
+            let read = store.run(run_id).await;
+            Event::RunRead { reply, run_id, read }
+        });
+    }
+
+    pub(super) fn run_read(
+        &mut self,
+        reply: ReplyTo,
+        run_id: RunId,
+        read: Result<Option<RunFacts>, StoreFailure>,
+    ) {
+        match read {
+            Ok(facts) => {
+                let own = facts.filter(|facts| facts.session_id == self.session_id);
+                self.stop_known(reply, run_id, own.as_ref());
+            }
+            Err(failure) => reply.fail(Code::StorageFailed, &failure.to_string()),
+        }
+    }
+
+    fn stop_known(&mut self, reply: ReplyTo, run_id: RunId, facts: Option<&RunFacts>) {
+        let ask = self.hub.ask_id();
+        self.asks.insert(ask, Waiting::Stop(reply));
+        let known = Self::known_run(facts, self.session_id);
+        self.feed(Input::Stop { ask, run_id, known });
     }
 
     pub(super) fn send(
@@ -333,8 +302,8 @@ fn deltas_after(run: &RunState, known: i64) -> Option<Vec<NumberedFrame>> {
     (bytes <= STREAM_STATE_BYTES_MAX).then(|| after.map(|entry| entry.numbered.clone()).collect())
 }
 
-fn items_of(run: &RunState, run_id: RunId) -> Vec<Item> {
-    let items = run.scene.items().map(|item| {
+pub(super) fn items_of(scene: &Scene, run_id: RunId) -> Vec<Item> {
+    let items = scene.items().map(|item| {
         let (text, value, left_out) = match &item.content {
             Content::Text(text) => (Some(text.clone()), None, None),
             Content::Value(value) => (None, Some(live_value(value)), None),
@@ -359,17 +328,7 @@ fn items_of(run: &RunState, run_id: RunId) -> Vec<Item> {
     items.collect()
 }
 
-fn replay(degraded: bool) -> Replay {
+pub(super) fn replay(degraded: bool) -> Replay {
     let state = if degraded { ReplayState::Degraded } else { ReplayState::Complete };
     Replay { state, reason: None }
-}
-
-const fn entity_status(outcome: RunOutcome) -> EntityStatus {
-    match outcome {
-        RunOutcome::Completed => EntityStatus::Completed,
-        RunOutcome::Cancelled => EntityStatus::Cancelled,
-        RunOutcome::Failed => EntityStatus::Failed,
-        RunOutcome::Interrupted => EntityStatus::Interrupted,
-        RunOutcome::Superseded => EntityStatus::Superseded,
-    }
 }

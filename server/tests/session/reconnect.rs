@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::runs::assert_settled;
 use crate::support::client::{Client, LiveView};
 use crate::support::process::Server;
+use crate::support::stored::{self, Stored};
 
 #[test]
 fn after_a_lost_connection_the_text_is_the_same_byte_by_byte() {
@@ -65,8 +66,20 @@ fn a_run_nobody_watches_goes_on_and_is_found_settled() {
     let page = second.history_page(&session);
     assert_eq!(page["rows"][0]["body"], "/fail");
     assert_eq!(page["rows"][1]["status"], "failed");
-    let state = second.get_stream(&session, &view.run, None).expect("stream_state");
-    assert_eq!(state["status"], "failed");
+
+    // Its live content can still be read, as its journal holds it; who knows the last row is sent none.
+    let journal = Stored::open(server.state()).journal(&view.run);
+    let state = second.get_stream(&session, &view.run, Some(1)).expect("stream_state");
+    assert_eq!((&state["status"], &state["phase"]), (&json!("failed"), &Value::Null));
+    assert_eq!(state["stream_seq"], journal.len());
+    for item in state["items"].as_array().unwrap() {
+        let item_id = item["item_id"].as_str().unwrap();
+        assert_eq!(item["text"], stored::item_text(&journal, item_id));
+    }
+    assert_eq!(state["items"].as_array().unwrap().len(), stored::items(&journal).len());
+    let last = journal.len() as u64;
+    let state = second.get_stream(&session, &view.run, Some(last)).expect("stream_state");
+    assert_eq!((&state["deltas"], &state["items"]), (&json!([]), &Value::Null));
 }
 
 #[test]
