@@ -205,6 +205,7 @@ fn a_cookie_needs_the_origin_of_this_server() {
     }
     let headers = [("Cookie", cookie.as_str())];
     assert_eq!(send(front.address, "POST", "/v1/logout", &headers, "").status, 403);
+    assert_eq!(get(front.address, "/v1/ws", &headers).status, 426, "no handshake, no harm");
     assert_eq!(front.logins.all().len(), 1, "nothing of this logged out");
 }
 

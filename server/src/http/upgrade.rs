@@ -65,8 +65,8 @@ pub(super) async fn answer(
     slot: Slot,
     executor: Arc<Executor<'static>>,
 ) -> Response<Body> {
-    let granted = authorise(&site, &view, &request).await;
     let handshake = create_response_with_body(&request, Full::default);
+    let granted = authorise(&site, &view, &request, handshake.is_ok()).await;
     let (response, grant) = match (granted, handshake) {
         (Ok(grant), Ok(response)) => (response, Some(grant)),
         (Ok(_), Err(error)) => return not_an_upgrade(&error.to_string()),
@@ -91,15 +91,17 @@ pub(super) async fn answer(
 }
 
 /// A page of another site is refused whatever it presents, and a cookie, which browsers send unasked,
-/// needs the Origin of this server (AUTH-2).
+/// needs the Origin of this server (AUTH-2). Browsers send no Origin with a plain request of their own
+/// page, which asks this way whether its login still counts.
 async fn authorise(
     site: &Site,
     view: &View,
     request: &Request<Incoming>,
+    is_handshake: bool,
 ) -> Result<Grant, Refused> {
     let presented = cookie::presented(request.headers(), &site.edge);
-    let is_cookie = matches!(presented, Some(Presented::Cookie(_)));
-    if view.origin == Origin::Foreign || is_cookie && view.origin == Origin::Absent {
+    let needs_origin = is_handshake && matches!(presented, Some(Presented::Cookie(_)));
+    if view.origin == Origin::Foreign || needs_origin && view.origin == Origin::Absent {
         return Err(Refused::Origin);
     }
     site.authority.authenticate(view.client, presented).await.map_err(Refused::Authority)
