@@ -71,8 +71,10 @@ export function lastAnswer(page) {
   return page.locator(".entry.answer").last();
 }
 
-/** Waits until no run is active and a message could be sent. */
+/** Waits until what was sent is answered, no run is active and a message could be sent. */
 export async function idle(page, timeout = 20_000) {
+  await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await page.locator(".composer", { hasText: "Sending…" }).waitFor({ state: "detached", timeout });
   await stopButton(page).waitFor({ state: "hidden", timeout });
   await page.locator('.entry.answer[data-live="true"]').waitFor({ state: "detached", timeout });
 }

@@ -61,6 +61,7 @@ test("a run that ends while the page is away is settled from the resume", async 
   await lastAnswer(other).waitFor();
   await idle(other);
   wire.refusing = false;
+  await page.evaluate(() => window.dispatchEvent(new Event("online")));
   await connected(page, 40_000);
   await idle(page);
   assert.deepEqual(await transcriptOf(page), await transcriptOf(other));
@@ -137,6 +138,31 @@ test("a failed Stop leaves the run shown as running, with the failure", async ()
   assert.equal(stops[0], stops[1]);
 });
 
+// UIX-20 [browser], OBS-08 [browser], WEB-18 [browser]: stopping is shown until the terminal, never a cancelled run before it.
+test("a stopped run shows as stopping until its terminal arrives", async () => {
+  await send(page, "/slow");
+  await grown(page);
+  await page.evaluate(watchStopping);
+  const held = [];
+  wire.down = (frame) => {
+    if (frame.type === "stop_result" || frame.type === "run_status") return frame;
+    held.push(frame);
+    return null;
+  };
+  await stopButton(page).click();
+  await page.locator('.phase[data-phase="cancelling"]').waitFor();
+  await stopButton(page).filter({ hasText: "Stopping…" }).waitFor();
+  await page.waitForTimeout(300);
+  assert.ok(held.some((frame) => frame.type === "stream_terminal"), "the terminal is held back");
+  assert.equal(await page.locator(".entry.divider").count(), 0);
+  await shot(page, "stopping");
+  wire.down = (frame) => frame;
+  for (const { type, data } of held) wire.push(type, data);
+  await ended(page);
+  const seen = await page.evaluate(() => window.seenStopping);
+  assert.ok(seen.stopping && !seen.cancelledWhileStopping, "cancelled was not shown with it");
+});
+
 // ATT-20 [browser], ATT-21 [browser]: frames act on their session and run only, and nothing follows a run's terminal.
 test("frames of another session or of an ended run change nothing", async () => {
   let last = null;
@@ -168,8 +194,9 @@ test("a lost frame is noticed and the state fetched with the known seq", async (
   await send(page, "/tool");
   await page.locator(".card.tool").first().waitFor();
   const live = await partsOf(page);
-  const asked = wire.sent.filter((each) => each.action === "get_stream");
-  assert.equal(asked.length, 1);
+  // A window that opens its session while the run starts asks once more, knowing nothing.
+  const asked = wire.sent.filter((each) => each.action === "get_stream" && each.known_seq !== null);
+  assert.equal(asked.length, 1, JSON.stringify(asked));
   assert.ok(asked[0].known_seq > 0);
   await idle(page);
   assert.deepEqual((await partsOf(page)).slice(0, live.length), live);
@@ -445,4 +472,16 @@ async function setHidden(tab, hidden) {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => value });
     document.dispatchEvent(new Event("visibilitychange"));
   }, hidden);
+}
+
+/** Runs in the page: notes what is on screen until the marker appears. */
+function watchStopping() {
+  window.seenStopping = { stopping: false, cancelledWhileStopping: false };
+  const look = () => {
+    const stopping = document.querySelector('.phase[data-phase="cancelling"]:not([hidden])') !== null;
+    const cancelled = document.querySelector('.entry.divider[data-marker="cancelled"]') !== null;
+    if (stopping) window.seenStopping.stopping = true;
+    if (stopping && cancelled) window.seenStopping.cancelledWhileStopping = true;
+  };
+  new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true });
 }

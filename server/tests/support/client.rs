@@ -41,6 +41,7 @@ pub(crate) struct Client {
     socket: WebSocketStream<TcpStream>,
     inbox: VecDeque<Frame>,
     shown: VecDeque<String>,
+    everything: String,
     arrivals: u64,
     requests: u64,
     closed: Option<(u16, String)>,
@@ -222,6 +223,11 @@ impl Client {
         self.inbox.iter().filter(|frame| frame.kind == kind).collect()
     }
 
+    /// Every frame that ever arrived, as its text, one a line.
+    pub(crate) fn everything(&self) -> &str {
+        &self.everything
+    }
+
     /// Waits for the end of the connection; close code and reason, 1006 without a close frame.
     #[track_caller]
     pub(crate) fn closed(&mut self) -> (u16, String) {
@@ -329,7 +335,8 @@ impl Client {
 
     fn of(socket: WebSocketStream<TcpStream>) -> Self {
         let (inbox, shown) = (VecDeque::new(), VecDeque::new());
-        Self { socket, inbox, shown, arrivals: 0, requests: 0, closed: None }
+        let everything = String::new();
+        Self { socket, inbox, shown, everything, arrivals: 0, requests: 0, closed: None }
     }
 
     /// Takes one more message into the inbox; false at the limit or the end of the connection.
@@ -358,6 +365,8 @@ impl Client {
     }
 
     fn keep(&mut self, text: &str) {
+        self.everything.push_str(text);
+        self.everything.push('\n');
         let mut message: Value = serde_json::from_str(text).unwrap();
         let kind = message["type"].as_str().expect("a type").to_owned();
         if self.shown.len() == SHOWN_MAX {

@@ -61,7 +61,7 @@ export class Composer {
     if (mayStop) return "The agent is working. Esc goes to Stop.";
     if (projection?.item?.status === "stopping") return "The stopped run is winding down. You can send in a moment.";
     if (projection?.item?.status === "unsettled") return "This session is being recovered. You can send in a moment.";
-    if (projection?.submitting) return "Sending…";
+    if (this.#app.creating || projection?.submitting) return "Sending…";
     return HINT;
   }
 

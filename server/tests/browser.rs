@@ -1,0 +1,75 @@
+//! The page in a real browser, in front of the real server.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test may panic like the test")]
+
+#[path = "support/process.rs"]
+mod process;
+#[path = "support/tools.rs"]
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use process::Server;
+
+/// Tests of the page's modules, which need no browser.
+const OF_MODULES: [&str; 3] = ["projection.test.mjs", "reconnect.test.mjs", "requests.test.mjs"];
+
+/// Tests of the page with states that a real server is not brought into at will; they bring their own.
+const OF_THE_PAGE: [&str; 1] = ["page.test.mjs"];
+
+/// Tests of the page and the server together.
+const OF_BOTH: [&str; 2] = ["journey.test.mjs", "wire.test.mjs"];
+
+/// Longest time of one browser test, in milliseconds.
+const TEST_MS_MAX: u32 = 120_000;
+
+#[test]
+fn the_modules_of_the_page() {
+    let Some(node) = tools::node() else { return };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
+    run(&mut node_tests(&node, &folder, &OF_MODULES));
+}
+
+#[test]
+fn the_page_in_a_browser() {
+    let Some((node, folder, chromium)) = browser() else { return };
+    run(node_tests(&node, &folder, &OF_THE_PAGE).env("CHROMIUM", &chromium));
+    for test in OF_BOTH {
+        let server = Server::start();
+        let url = format!("http://{}/#token={}", server.address, server.token);
+        run(node_tests(&node, &folder, &[test])
+            .env("CHROMIUM", &chromium)
+            .env("RUNWARDEN_URL", &url));
+    }
+}
+
+/// Node.js, the folder of the browser tests with its packages, and Chromium.
+fn browser() -> Option<(PathBuf, PathBuf, PathBuf)> {
+    let node = tools::node()?;
+    let chromium = tools::chromium()?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser");
+    if !folder.join("node_modules").is_dir() {
+        // Whether it worked is what the next line finds out.
+        let install = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+        let _ = Command::new("npm").args(install).current_dir(&folder).output();
+    }
+    Some((node, tools::browser_tests()?, chromium))
+}
+
+fn node_tests(node: &Path, folder: &Path, files: &[&str]) -> Command {
+    let mut command = Command::new(node);
+    command
+        .args(["--test", "--test-concurrency=1", "--test-reporter=spec"])
+        .arg(format!("--test-timeout={TEST_MS_MAX}"))
+        .args(files)
+        .current_dir(folder);
+    command
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    println!("{told}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "browser tests failed, see above");
+}
