@@ -2,9 +2,9 @@
 
 const TEXTS = {
   unknown_action: "The server does not know this action.",
-  handler_error: "The server could not carry out this action.",
-  storage_failed: "The server could not read or write its storage.",
-  turn_failed: "The agent could not finish this turn.",
+  handler_error: "The action failed.",
+  storage_failed: "The storage failed.",
+  turn_failed: "The run failed.",
   process_restarted: "The server restarted while this was running.",
   invalid_request: "The server did not accept this input.",
   not_permitted: "Your role does not allow this.",

@@ -205,7 +205,7 @@ test("errors without a session wait in a dialog that loads on first use", () => 
   assert.ok(!mock.requests.some(({ url }) => url.endsWith("problems.js")));
   await page.getByRole("button", { name: "1 problem" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("could not carry out").waitFor();
+  await dialog.getByText("The action failed.").waitFor();
   await shot(page, "problems");
   await dialog.getByRole("button", { name: "Dismiss" }).click();
   await dialog.getByText("No open problems.").waitFor();
