@@ -1,11 +1,14 @@
 //! Deterministic simulation of Runwarden: race files, their replay, and diagrams.
 //!
-//! [`race`] is the file, [`machines`] what it may name, [`replay`] what it shows, [`draw`] its picture.
+//! [`explore`] searches [`scenarios`] in every order of what can happen, with the real machines and with
+//! faulty ones. [`race`] is the file, [`machines`] what it may name, [`replay`] what it shows, [`draw`] its picture.
 //! [`records`] reads traces.
 
 pub mod draw;
+pub mod explore;
 pub mod machines;
 pub mod race;
 pub mod records;
 pub mod replay;
 pub mod scenarios;
+mod variants;

@@ -98,7 +98,55 @@ fn list_is_honest() {
     let output = sim(&["list", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     let list: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(list, json!({"scenarios": []}));
+    let scenarios = list["scenarios"].as_array().unwrap();
+    let fourth = scenarios.iter().find(|scenario| scenario["id"] == "RACE-04").unwrap();
+    let expected = json!({
+        "name": "stop-between-registration-and-invocation", "id": "RACE-04",
+        "rings": ["explore"], "variants": ["invocation-unchecked"],
+    });
+    assert_eq!(fourth, &expected);
     let text = String::from_utf8(sim(&["list"]).stdout).unwrap();
-    assert!(text.contains("no scenario can be run"), "{text}");
+    assert_eq!(text.lines().count(), scenarios.len());
+}
+
+#[test]
+fn explore_finds_a_variant_and_holds_for_the_real_machines() {
+    let found = sim(&["explore", "RACE-04", "--variant", "invocation-unchecked", "--json"]);
+    assert_eq!(found.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!(found["scenario"], "stop-between-registration-and-invocation");
+    assert_eq!(
+        (&found["violation"]["rule"], &found["violation"]["step"]),
+        (&json!("INV-REG"), &json!(2))
+    );
+    let schedule = ["client-a send stop_run(run_1)", "worker-1 answer invocation_asked(run_1)"];
+    assert_eq!((&found["schedule"], &found["shrunk_minimal"]), (&json!(schedule), &json!(true)));
+
+    let slug = "stop-between-registration-and-invocation";
+    let held = sim(&["explore", slug, "--scope", "drops:0,crashes:0", "--json"]);
+    assert_eq!(held.status.code(), Some(0));
+    let held: Value = serde_json::from_slice(&held.stdout).unwrap();
+    assert_eq!((&held["exhaustive"], &held["violation"]), (&json!(true), &Value::Null));
+    assert_eq!(held["scope"], "clients:1,events:1,stops:1,drops:0,crashes:0");
+    assert!(held["states"].as_u64() < held["transitions"].as_u64());
+
+    let cut = sim(&["explore", "RACE-04", "--max-states", "10", "--json"]);
+    let cut: Value = serde_json::from_slice(&cut.stdout).unwrap();
+    assert_eq!((&cut["exhaustive"], &cut["states"]), (&json!(false), &json!(10)));
+}
+
+#[test]
+fn explore_says_what_is_wrong_with_a_call() {
+    for (arguments, said) in [
+        (vec!["explore", "RACE-99"], "no scenario"),
+        (vec!["explore", "RACE-04", "--variant", "other"], "it has invocation-unchecked"),
+        (vec!["explore", "RACE-04", "--scope", "clients=2"], "no part of a scope"),
+        (vec!["explore", "RACE-04", "--scope", "stops:16"], "at most 15"),
+        (vec!["explore", "RACE-04", "--scope", "cap:1"], "leave `cap` out"),
+    ] {
+        let output = sim(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.contains(said), "{text}");
+    }
 }

@@ -110,6 +110,56 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
     ) -> bool {
         phase == Phase::Cancelling && now.age_of(since) >= unwind && !live
     }
+
+    /// Does a refused registration publish its agent all the same? Never: all three or none (REG-04).
+    fn publishes_refused() -> bool {
+        false
+    }
+
+    /// Does a refused worker clean its agent up? Only one it made itself and never published (REG-09).
+    fn cleans_up(borrowed: bool) -> bool {
+        !borrowed
+    }
+
+    /// Is a Stop of a settled run answered by its outcome? (STOP-06)
+    fn honours_settlement() -> bool {
+        true
+    }
+
+    /// Does a repeated Stop interrupt again? (STOP-08)
+    fn interrupts_again() -> bool {
+        false
+    }
+
+    /// Is a Stop answered before its settlement is stable? (STOP-04)
+    fn answers_at_acceptance() -> bool {
+        false
+    }
+
+    /// Are rows that wait at acceptance dropped? (STOP-05)
+    fn seals() -> bool {
+        true
+    }
+
+    /// Does a reservation take a session that another run owns? (ADM-09, OWN-01)
+    fn replaces_owner() -> bool {
+        false
+    }
+
+    /// Is a failed launch compensated? (REC-08)
+    fn compensates() -> bool {
+        true
+    }
+
+    /// Is an agent that ignores its interrupt ended by force? (REG-15)
+    fn escalates() -> bool {
+        true
+    }
+
+    /// Does the row go in the step that learns of the worker's settlement? (OWN-14)
+    fn frees_at_settlement() -> bool {
+        true
+    }
 }
 
 /// The rules as written.

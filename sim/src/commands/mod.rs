@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod draw;
+mod explore;
 mod list;
 mod replay;
 
@@ -8,7 +9,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
-use runwarden_sim::race::{FILE_BYTES_MAX, Race, RaceError};
+use runwarden_sim::explore::BudgetError;
+use runwarden_sim::race::{FILE_BYTES_MAX, Problem, Race, RaceError};
 use runwarden_sim::replay::ReplayError;
 
 /// What to do.
@@ -20,6 +22,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Search every order of everything that can happen in a scenario's scope
+    Explore(explore::Arguments),
     /// Replay a race file and check what it expects
     Replay {
         /// The race file
@@ -59,6 +63,18 @@ pub(crate) enum CommandError {
     /// A file cannot be replayed.
     #[error("{path}: {source}")]
     Replay { path: PathBuf, source: ReplayError },
+    /// There is no such scenario.
+    #[error("there is no scenario {name:?}: `runwarden-sim list` names them")]
+    NoScenario { name: String },
+    /// The scenario has no such variant.
+    #[error("{scenario} has no variant {name:?}: it has {known}")]
+    NoVariant { scenario: &'static str, name: String, known: String },
+    /// The scope is no scope.
+    #[error("--scope: {0}")]
+    Scope(Problem),
+    /// The scope is too large.
+    #[error("--scope: {0}")]
+    Budget(BudgetError),
     /// A result cannot be written.
     #[error("{path} cannot be written: {source}")]
     Write { path: PathBuf, source: io::Error },
@@ -68,6 +84,7 @@ pub(crate) enum CommandError {
 pub(crate) fn run(command: Command) -> Result<Outcome, CommandError> {
     match command {
         Command::List { json } => list::run(json),
+        Command::Explore(arguments) => explore::run(&arguments),
         Command::Replay { file, json } => replay::run(&file, json),
         Command::Draw { file, output } => draw::run(&file, output.as_deref()),
     }

@@ -55,7 +55,11 @@ impl Scope {
         self.0.get(&key).copied()
     }
 
-    pub(super) fn parse(text: &str) -> Result<Self, Problem> {
+    /// Reads `key:number` entries between commas.
+    ///
+    /// # Errors
+    /// The first wrong entry.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
         let mut counts = BTreeMap::new();
         for entry in text.split(',') {
             let wrong = || Problem::Scope(entry.chars().take(40).collect());

@@ -27,7 +27,10 @@ impl<G: Guards> Lineage<G> {
         let Ok(i) = self.index(run_id) else {
             let answer = match known {
                 KnownRun::Never => Answer::Unknown,
-                KnownRun::Ended { outcome } => Answer::AlreadyEnded { status: outcome },
+                KnownRun::Ended { outcome } if G::honours_settlement() => {
+                    Answer::AlreadyEnded { status: outcome }
+                }
+                KnownRun::Ended { .. } => Answer::Accepted,
             };
             out.push(Output::StopAnswered { run_id, asks: vec![ask], answer });
             return Ok(());
@@ -66,8 +69,14 @@ impl<G: Guards> Lineage<G> {
         self.claim(i, now, Claimant::Canceller, verdict, out);
         self.drive_row(i, now, row::Input::StopAccepted, out);
         self.drive_reclaim(i, now, reclaim::Input::StopAccepted, out);
-        self.seal(i, now, out);
+        if G::seals() {
+            self.seal(i, now, out);
+        }
         self.resolve_questions(i, now, Resolution::Cancelled, out);
+        if self.runs[i].worker.has_returned() {
+            // It waited to settle, which is the canceller's now: nothing else would let it go (STOP-20).
+            out.push(Output::ExitWorker { run_id: self.runs[i].run_id });
+        }
         out.push(Output::SessionChanged { revision: self.record.revision() });
     }
 
@@ -193,7 +202,7 @@ impl<G: Guards> Lineage<G> {
     ) {
         self.worker_is_gone(i);
         self.drive_stop(i, now, stop::Input::RunEnded { outcome }, out);
-        if self.runs[i].row.phase().is_some() {
+        if self.runs[i].row.phase().is_some() && G::frees_at_settlement() {
             self.remove_row(i, now, out);
         }
     }

@@ -64,6 +64,9 @@ impl<G: Guards> Lineage<G> {
         let Start { ask, run_id, turn_id, .. } = start;
         let expected = self.record.revision();
         self.issue(run_id);
+        if let Some(owner) = self.ownership.owner().filter(|_| G::replaces_owner()) {
+            self.own(ownership::Input::Released { run_id: owner });
+        }
         self.own(ownership::Input::Taken { run_id });
         self.runs.push(RunEntry::reserved(
             now,
@@ -174,6 +177,10 @@ impl<G: Guards> Lineage<G> {
         let Stage::Launching { ask } = self.runs[i].stage else {
             return Err(Reject::Local("not_launching"));
         };
+        if !G::compensates() {
+            self.answer_refused_start(i, ask, out);
+            return Ok(());
+        }
         let run_id = self.runs[i].run_id;
         self.runs[i].stage = Stage::Compensating { ask };
         let expected = self.record.revision();

@@ -17,6 +17,9 @@ impl<G: Guards> Machine for Stop<G> {
                 self.ask(now, ask, moment, out);
             }
             (State::Accepted | State::Answered, Input::Asked { ask, .. }) => {
+                if G::interrupts_again() {
+                    self.interrupt_again(out);
+                }
                 out.push(Output::Reply { asks: vec![ask], answer: Answer::Accepted });
             }
             (State::Ended { outcome: status }, Input::Asked { ask, .. }) => {
@@ -129,8 +132,22 @@ impl<G: Guards> Stop<G> {
         self.state = State::Accepted;
         out.push(Output::Accept);
         if let Some(agent) = invoked.filter(|_| G::interrupts(true)) {
-            self.escalation = Escalation::Interrupted { agent, at: now };
+            if G::escalates() {
+                self.escalation = Escalation::Interrupted { agent, at: now };
+            }
             out.push(Output::Signal { agent, signal: StopSignal::Interrupt });
+        }
+        if G::answers_at_acceptance() {
+            self.reply(Answer::Accepted, out);
+        }
+    }
+
+    fn interrupt_again(&mut self, out: &mut Outbox<Output>) {
+        match self.escalation {
+            Escalation::Interrupted { agent, .. } | Escalation::Terminated { agent, .. } => {
+                out.push(Output::Signal { agent, signal: StopSignal::Interrupt });
+            }
+            Escalation::None => {}
         }
     }
 

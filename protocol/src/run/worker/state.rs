@@ -171,6 +171,11 @@ impl<G: Guards> Worker<G> {
         }
     }
 
+    /// Whether its last call returned and it has not exited.
+    pub fn has_returned(&self) -> bool {
+        self.state == State::Returned
+    }
+
     /// Whether the worker has exited.
     pub fn is_gone(&self) -> bool {
         self.state == State::Gone

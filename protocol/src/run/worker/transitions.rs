@@ -163,8 +163,11 @@ impl<G: Guards> Worker<G> {
             out.push(Output::Publish { agent });
             out.push(Output::Prepare { agent });
         } else {
+            if G::publishes_refused() {
+                out.push(Output::Publish { agent });
+            }
             // A borrowed agent is only let go: a successor may use it (REG-09).
-            self.refuse((!borrowed).then_some(Output::CleanUp { agent }), out);
+            self.refuse(G::cleans_up(borrowed).then_some(Output::CleanUp { agent }), out);
         }
     }
 

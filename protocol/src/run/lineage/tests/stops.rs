@@ -253,3 +253,24 @@ fn phases_are_shown_in_order() {
     assert_eq!(phases, [Phase::Starting, Phase::Running, Phase::Finalizing]);
     assert_eq!(world.session.deadline(), None);
 }
+
+#[test]
+fn a_worker_that_returned_exits_when_the_stop_takes_its_settlement() {
+    let exit = Output::ExitWorker { run_id: RUN };
+    let mut held = World::new();
+    held.invoke(1);
+    held.feed(returned(1));
+    assert!(!held.feed(stop(1, 2)).contains(&exit), "the settlement is unanswered");
+    assert!(held.feed(Input::CommitFailed { run_id: RUN }).contains(&exit));
+
+    let mut waiting = World::new();
+    waiting.invoke(1);
+    waiting.feed(Input::Produced { run_id: RUN, row: text(1) });
+    waiting.feed(returned(1));
+    assert!(waiting.feed(stop(1, 2)).contains(&exit));
+    waiting.feed(Input::WorkerExited { run_id: RUN });
+    waiting.feed(persisted(1, 1, 1));
+    waiting.commit(1);
+    assert_eq!(waiting.ended(), [Outcome::Cancelled]);
+    assert_eq!(waiting.session.status(waiting.now), SessionStatus::Idle);
+}

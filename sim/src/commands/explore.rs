@@ -1,0 +1,111 @@
+//! `explore SCENARIO`: every order of everything that can happen in its scope.
+
+use runwarden_sim::explore::{Budget, Found, STATES_MAX};
+use runwarden_sim::race::Scope;
+use runwarden_sim::scenarios::{Scenario, Variant};
+use serde_json::{Value, json};
+
+use super::{CommandError, Outcome, print};
+
+/// What to explore.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The scenario, by its slug or id
+    scenario: String,
+    /// How much may happen, such as clients:2,stops:1; what is left out stays as the scenario has it
+    #[arg(long)]
+    scope: Option<String>,
+    /// The faulty variant to run in place of the real machines
+    #[arg(long)]
+    variant: Option<String>,
+    /// Give up behind this many states
+    #[arg(long, default_value_t = STATES_MAX)]
+    max_states: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
+    let name = &arguments.scenario;
+    let scenario =
+        Scenario::find(name).ok_or_else(|| CommandError::NoScenario { name: name.clone() })?;
+    let variant =
+        arguments.variant.as_deref().map(|name| variant_of(scenario, name)).transpose()?;
+    let budget = budget_of(scenario, arguments.scope.as_deref())?;
+    let started = std::time::Instant::now();
+    let found = scenario.explore(variant, budget, arguments.max_states.clamp(1, STATES_MAX));
+    if arguments.json {
+        print(&format!("{}\n", object(scenario, variant, budget, &found)))?;
+    } else {
+        print(&report(scenario, variant, budget, &found, started.elapsed().as_secs_f64()))?;
+    }
+    Ok(if found.broken.is_some() { Outcome::Violated } else { Outcome::Held })
+}
+
+fn variant_of(scenario: &'static Scenario, name: &str) -> Result<&'static Variant, CommandError> {
+    scenario.variant(name).ok_or_else(|| CommandError::NoVariant {
+        scenario: scenario.name,
+        name: name.to_owned(),
+        known: scenario.variants.iter().map(|v| v.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+fn budget_of(scenario: &Scenario, scope: Option<&str>) -> Result<Budget, CommandError> {
+    let Some(text) = scope else { return Ok(scenario.budget) };
+    let scope = Scope::parse(text).map_err(CommandError::Scope)?;
+    scenario.budget.with(&scope).map_err(CommandError::Budget)
+}
+
+fn object(scenario: &Scenario, variant: Option<&Variant>, budget: Budget, found: &Found) -> Value {
+    let violation = found.broken.as_ref().map(|broken| {
+        json!({"rule": broken.rule, "step": found.schedule.len(), "detail": broken.detail})
+    });
+    let schedule: Vec<_> = found.schedule.iter().map(|step| &step.label).collect();
+    json!({
+        "scenario": scenario.name,
+        "variant": variant.map(|variant| variant.name),
+        "scope": budget.scope().to_string(),
+        "exhaustive": found.exhaustive,
+        "states": found.states,
+        "transitions": found.transitions,
+        "bytes_per_state": found.bytes_per_state,
+        "violation": violation,
+        "schedule": schedule,
+        // A search in breadth finds no longer schedule before a shorter one.
+        "shrunk_minimal": found.broken.is_some(),
+    })
+}
+
+fn report(
+    scenario: &Scenario,
+    variant: Option<&Variant>,
+    budget: Budget,
+    found: &Found,
+    seconds: f64,
+) -> String {
+    let variant = variant.map_or("the real machines", |variant| variant.name);
+    let extent = if found.exhaustive { "exhaustive in" } else { "not exhaustive in" };
+    let mut lines = vec![
+        format!("{} {}: {variant}, {extent} {}", scenario.id, scenario.name, budget.scope()),
+        format!(
+            "{} states, {} transitions, {:.0} transitions/s, depth {}, {} bytes per visited state",
+            found.states,
+            found.transitions,
+            found.transitions as f64 / seconds.max(0.001),
+            found.depth,
+            found.bytes_per_state
+        ),
+    ];
+    match &found.broken {
+        Some(broken) => {
+            lines.push(format!("{broken}; the shortest schedule, behind the scenario's begin:"));
+            for (number, step) in (1..).zip(&found.schedule) {
+                lines.push(format!("{number} {} {}", step.now.as_micros(), step.label));
+            }
+        }
+        None if found.exhaustive => lines.push("no rule broken".to_owned()),
+        None => lines.push("no rule broken as far as the search went".to_owned()),
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,142 @@
+//! What may happen next.
+
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::machine::Machine;
+use runwarden_protocol::run::guards::Guards;
+use runwarden_protocol::run::limits::UNWIND;
+
+use super::runs::{Due, Start};
+use super::{STOP_BOUND, World};
+
+/// One thing that may happen. Runs are named by their number from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The next client starts its turn.
+    Start,
+    /// A client stops a run.
+    Stop(u8),
+    /// The client that waits for answers about a run loses its connection.
+    Drop(u8),
+    /// The store answers a call, counted from 0; without success nothing was written.
+    Store {
+        /// Which call.
+        call: u8,
+        /// Whether it was written.
+        is_written: bool,
+    },
+    /// A worker takes its next step.
+    Work(u8),
+    /// The next step of a worker fails: its launch, or its agent's construction.
+    FailWork(u8),
+    /// A worker is lost.
+    LoseWorker(u8),
+    /// An agent produces a row.
+    Emit(u8),
+    /// A call returns with a complete answer.
+    Complete(u8),
+    /// A call returns with an error, or since it was interrupted.
+    Fail(u8),
+    /// Time passes up to the next deadline.
+    Fire,
+    /// The server crashes and starts again; of the unanswered calls these were written, one bit each.
+    Crash(u8),
+}
+
+impl<G: Guards> World<G> {
+    /// Adds every choice there is, in a fixed order.
+    pub fn choices(&self, choices: &mut Vec<Choice>) {
+        self.progress(choices);
+        if self.budget.clients > 0 {
+            choices.push(Choice::Start);
+        }
+        for (run, model) in self.numbered() {
+            if self.budget.stops > 0 && model.start != Start::Refused {
+                choices.push(Choice::Stop(run));
+            }
+            if matches!(model.due, Due::Call { .. }) && self.budget.events > 0 {
+                choices.push(Choice::Emit(run));
+            }
+        }
+        if self.budget.drops > 0 {
+            self.faults(choices);
+        }
+        if self.budget.crashes > 0 {
+            for written in 0..1_u8 << self.store.calls.len() {
+                choices.push(Choice::Crash(written));
+            }
+        }
+        // Last, so that of two shortest schedules the one with somebody's action is found.
+        if self.may_time_pass() && self.next_time().is_some() {
+            choices.push(Choice::Fire);
+        }
+    }
+
+    /// What happens at once if nobody asks anything and nothing fails.
+    fn progress(&self, choices: &mut Vec<Choice>) {
+        for call in (0_u8..).take(self.store.calls.len()) {
+            choices.push(Choice::Store { call, is_written: true });
+        }
+        for (run, model) in self.numbered() {
+            match model.due {
+                Due::Nothing => {}
+                Due::Call { is_interrupted, .. } => {
+                    if !is_interrupted {
+                        choices.push(Choice::Complete(run));
+                    }
+                    choices.push(Choice::Fail(run));
+                }
+                Due::Launch
+                | Due::Begin
+                | Due::Construct
+                | Due::Register
+                | Due::Prepare(_)
+                | Due::Exit => choices.push(Choice::Work(run)),
+            }
+        }
+    }
+
+    fn faults(&self, choices: &mut Vec<Choice>) {
+        for call in (0_u8..).take(self.store.calls.len()) {
+            choices.push(Choice::Store { call, is_written: false });
+        }
+        for (run, model) in self.numbered() {
+            if model.is_awaited() {
+                choices.push(Choice::Drop(run));
+            }
+            if matches!(model.due, Due::Launch | Due::Construct) {
+                choices.push(Choice::FailWork(run));
+            }
+            if !matches!(model.due, Due::Nothing | Due::Launch | Due::Exit) {
+                choices.push(Choice::LoseWorker(run));
+            }
+        }
+    }
+
+    /// Time passes only while nothing is due at once.
+    fn may_time_pass(&self) -> bool {
+        self.store.calls.is_empty()
+            && self.runs.iter().all(|model| match model.due {
+                Due::Nothing => true,
+                Due::Call { is_killed, .. } => !is_killed || self.conditions.agents_wedge,
+                Due::Launch => false,
+                Due::Begin | Due::Construct | Due::Register | Due::Prepare(_) | Due::Exit => {
+                    self.conditions.workers_stall
+                }
+            })
+    }
+
+    /// The next deadline of the machine, or the next time a stopped run must be gone.
+    pub(super) fn next_time(&self) -> Option<Instant> {
+        let deadline = self.lineage.deadline().map(|(at, _)| at);
+        let bound = self.stop_bound().filter(|at| *at > self.now);
+        [deadline, bound].into_iter().flatten().min()
+    }
+
+    /// When the session must have been freed of the stopped run whose row it has (STOP-20, INV-LIVE).
+    pub(super) fn stop_bound(&self) -> Option<Instant> {
+        let run = u8::try_from(self.lineage.row()?.run_id.number()).ok()?;
+        let stopped_at = self.runs.get(usize::from(run) - 1)?.stopped_at?;
+        let may_hang = self.conditions.workers_stall || self.conditions.agents_wedge;
+        Some(stopped_at.plus(if may_hang { UNWIND } else { STOP_BOUND }))
+    }
+}

@@ -1,0 +1,101 @@
+//! One session with its clients, workers, agents, store and clock.
+
+mod check;
+mod choices;
+mod label;
+mod ports;
+mod runs;
+mod store;
+mod take;
+
+use std::hash::{Hash, Hasher};
+
+use runwarden_protocol::ids::{Revision, SessionId};
+use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::run::guards::Guards;
+use runwarden_protocol::run::lineage::{Lineage, RunLimits};
+
+use super::budget::Budget;
+use runs::{AgentModel, RunModel};
+use store::Store;
+
+pub use choices::Choice;
+
+/// What never changes in a world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Conditions {
+    /// Workers may stay behind for any time. Without it only a call of an agent takes time.
+    pub workers_stall: bool,
+    /// An agent may ignore even the kill. Without it a killed call returns at once.
+    pub agents_wedge: bool,
+}
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{rule} broken: {detail}")]
+pub struct Broken {
+    /// Its id.
+    pub rule: &'static str,
+    /// What was seen.
+    pub detail: String,
+}
+
+/// A state of everything.
+#[derive(Clone, Debug)]
+pub struct World<G: Guards> {
+    conditions: Conditions,
+    now: Instant,
+    lineage: Lineage<G>,
+    store: Store,
+    /// By number, from 1; run n is the turn of client n.
+    runs: Vec<RunModel>,
+    agents: Vec<AgentModel>,
+    budget: Budget,
+}
+
+/// An accepted Stop frees the session within this time if the agent can be killed (STOP-20).
+const STOP_BOUND: Duration = Duration::from_secs(12);
+
+/// When a world begins; not zero, so that a forgotten time shows.
+const START: Instant = Instant::from_millis(1_000_000);
+
+impl<G: Guards> World<G> {
+    /// An idle session.
+    pub fn new(conditions: Conditions, budget: Budget) -> Self {
+        Self {
+            conditions,
+            now: START,
+            lineage: session(Revision::new(1)),
+            store: Store::new(),
+            runs: Vec::new(),
+            agents: Vec::new(),
+            budget,
+        }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// This world with another budget.
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.budget = budget;
+        self
+    }
+}
+
+impl<G: Guards> Hash for World<G> {
+    /// Everything that changes; `now` is what times are relative to.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.lineage.hash(state);
+        self.store.hash(state);
+        self.runs.hash(state);
+        self.agents.hash(state);
+        self.budget.hash(state);
+    }
+}
+
+fn session<G: Guards>(revision: Revision) -> Lineage<G> {
+    Lineage::new(SessionId::new(1), revision, RunLimits::default())
+}

@@ -1,0 +1,254 @@
+//! The ports: what the machine asks for is checked and noted, to be answered by a later choice.
+
+use runwarden_protocol::ids::{AgentId, AskId, RunId, Seq};
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::journal::row::Outcome;
+use runwarden_protocol::run::guards::Guards;
+use runwarden_protocol::run::lineage::StartAnswer;
+use runwarden_protocol::run::stop::{Answer, StopSignal};
+use runwarden_protocol::run::{Phase, limits};
+use runwarden_runtime::dispatch::{Announcement, PortCall, Release, StoreCall, WorkerCall};
+
+use super::check::ensure;
+use super::runs::{Due, RunModel, Start};
+use super::store::{Call, CallKind};
+use super::take::Cause;
+use super::{Broken, World};
+
+impl<G: Guards> World<G> {
+    pub(super) fn call(&mut self, cause: Cause, call: PortCall) -> Result<(), Broken> {
+        match call {
+            PortCall::Store(run_id, call) => self.store_call(number(run_id), call),
+            PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
+            PortCall::CloseAgent(agent) => self.close_agent(cause, agent),
+            PortCall::Release(Release::Run(run_id)) => {
+                self.run(number(run_id)).due = Due::Nothing;
+                Ok(())
+            }
+            PortCall::Release(Release::Payloads(_) | Release::Slot(_)) => Ok(()),
+            PortCall::Announce(announcement) => self.announce(cause, announcement),
+        }
+    }
+
+    fn store_call(&mut self, run: u8, call: StoreCall) -> Result<(), Broken> {
+        let kind = match call {
+            StoreCall::Admit { expected, .. } => {
+                self.check_admission(run)?;
+                CallKind::Admit { expected }
+            }
+            StoreCall::Compensate { expected, .. } => CallKind::Compensate { expected },
+            StoreCall::Settle { expected, verdict, .. } => {
+                let is_appending = self.store.is_appending(run);
+                ensure(!is_appending, "STOP-22", || {
+                    format!("run {run} is settled while an append is unanswered")
+                })?;
+                CallKind::Settle { expected, verdict }
+            }
+            StoreCall::StartWorker { .. } => {
+                return ensure(
+                    self.runs[usize::from(run) - 1].stopped_at.is_none(),
+                    "REG-01",
+                    || format!("the worker of run {run} began after its Stop"),
+                );
+            }
+            StoreCall::Append { rows } => {
+                let model = self.run(run);
+                ensure(model.stopped_at.is_none(), "STOP-05", || {
+                    format!("rows of run {run} are issued after its Stop")
+                })?;
+                let count = u8::try_from(rows.len()).expect("few rows are produced");
+                CallKind::Append { count }
+            }
+        };
+        self.store.calls.push(Call { run, kind });
+        Ok(())
+    }
+
+    fn worker_call(&mut self, run: u8, call: WorkerCall) -> Result<(), Broken> {
+        let due = match call {
+            WorkerCall::Launch => Due::Launch,
+            WorkerCall::Construct => Due::Construct,
+            WorkerCall::AskRegistration => Due::Register,
+            WorkerCall::Prepare(agent) => {
+                self.check_agent_use(run, agent)?;
+                self.agent(agent).registered_by = Some(run);
+                Due::Prepare(agent)
+            }
+            WorkerCall::Invoke(agent) => {
+                self.check_agent_use(run, agent)?;
+                self.check_exclusive(run)?;
+                Due::Call { agent, is_interrupted: false, is_killed: false }
+            }
+            WorkerCall::Signal(agent, signal) => return self.signal(run, agent, signal),
+            WorkerCall::Exit => Due::Exit,
+        };
+        self.run(run).due = due;
+        Ok(())
+    }
+
+    fn signal(&mut self, run: u8, agent: AgentId, signal: StopSignal) -> Result<(), Broken> {
+        let model = self.run(run);
+        let Due::Call { agent: called, is_interrupted, is_killed } = &mut model.due else {
+            return Err(Broken {
+                rule: "REG-08",
+                detail: format!("{agent} is pressed for run {run}, which calls no agent"),
+            });
+        };
+        ensure(*called == agent, "REG-11", || format!("{agent} is not the agent of run {run}"))?;
+        *is_interrupted = true;
+        match signal {
+            StopSignal::Interrupt => model.interrupts += 1,
+            StopSignal::Terminate => {}
+            StopSignal::Kill => *is_killed = true,
+        }
+        ensure(model.interrupts <= 1, "STOP-08", || {
+            format!("the agent of run {run} is interrupted twice")
+        })
+    }
+
+    fn close_agent(&mut self, cause: Cause, agent: AgentId) -> Result<(), Broken> {
+        let registered_by = self.agent(agent).registered_by;
+        if let (Cause::Port(by), Some(registered_by)) = (cause, registered_by) {
+            ensure(by == registered_by, "INV-OWN", || {
+                format!("run {by} closes {agent}, which run {registered_by} registered")
+            })?;
+        }
+        self.agent(agent).is_closed = true;
+        Ok(())
+    }
+
+    fn announce(&mut self, cause: Cause, announcement: Announcement) -> Result<(), Broken> {
+        match announcement {
+            Announcement::Start { ask, answer } => self.start_answered(ask, answer),
+            Announcement::Stop { run_id, asks, answer } => {
+                let is_repeat = cause == Cause::RepeatedStop;
+                self.stop_answered(number(run_id), asks.len(), answer, is_repeat)
+            }
+            Announcement::Rows { run_id, first_seq, rows } => {
+                self.rows_shown(number(run_id), first_seq, rows.len())
+            }
+            Announcement::Phase { run_id, phase: Phase::Cancelling, since } => {
+                self.stopped(number(run_id), since)
+            }
+            Announcement::Ended { run_id, outcome, seq, .. } => {
+                self.ended(number(run_id), outcome, seq)
+            }
+            Announcement::Phase { .. }
+            | Announcement::QuestionOpened { .. }
+            | Announcement::QuestionRefused { .. }
+            | Announcement::QuestionsResolved { .. }
+            | Announcement::AnswerRefused { .. }
+            | Announcement::Session { .. }
+            | Announcement::Idle => Ok(()),
+        }
+    }
+
+    fn start_answered(&mut self, ask: AskId, answer: StartAnswer) -> Result<(), Broken> {
+        let run = u8::try_from(ask.number()).expect("a start has the number of its run");
+        let is_admitted = self.store.run(run).is_admitted;
+        let model = self.run(run);
+        let start = match answer {
+            StartAnswer::Started { .. } => {
+                ensure(is_admitted, "DI-5", || {
+                    format!("run {run} is acknowledged before it is durable")
+                })?;
+                Start::Acknowledged
+            }
+            StartAnswer::Repeated | StartAnswer::Refused(_) => Start::Refused,
+        };
+        if model.start == Start::Waiting {
+            model.start = start;
+        }
+        Ok(())
+    }
+
+    fn stop_answered(
+        &mut self,
+        run: u8,
+        asks: usize,
+        answer: Answer,
+        is_repeat: bool,
+    ) -> Result<(), Broken> {
+        let stored = self.store.run(run);
+        let model = self.run(run);
+        let asks = u8::try_from(asks).expect("few Stops are asked");
+        model.stops_waiting = model.stops_waiting.saturating_sub(asks);
+        let gave_up = model.saves_failed > limits::SAVE_RETRIES;
+        match answer {
+            // A repeated Stop is answered while the row is cancelling (STOP-08); the phase is shown.
+            Answer::Accepted if is_repeat => Ok(()),
+            Answer::Accepted => {
+                let ended_otherwise = stored.terminal.is_some() && model.stopped_at.is_none();
+                ensure(!ended_otherwise, "STOP-06", || {
+                    format!("a Stop of run {run} is accepted after its end: {:?}", stored.terminal)
+                })?;
+                ensure(stored.terminal.is_some() || gave_up, "STOP-04", || {
+                    format!("a Stop of run {run} is answered before its terminal is stable")
+                })
+            }
+            Answer::AlreadyEnded { status } => {
+                let is_true = stored.terminal.is_none_or(|terminal| terminal == status);
+                ensure(is_true, "STOP-06", || {
+                    format!(
+                        "a Stop of run {run} is told {status:?}, it ended {:?}",
+                        stored.terminal
+                    )
+                })
+            }
+            Answer::Unknown => ensure(!stored.is_admitted, "STOP-08", || {
+                format!("run {run} is called unknown, and the session had it")
+            }),
+            Answer::Refused => Ok(()),
+        }
+    }
+
+    fn stopped(&mut self, run: u8, since: Instant) -> Result<(), Broken> {
+        self.run(run).stopped_at = Some(since);
+        Ok(())
+    }
+
+    fn rows_shown(&mut self, run: u8, first: Option<Seq>, count: usize) -> Result<(), Broken> {
+        let stored = self.store.run(run);
+        let model = self.run(run);
+        ensure(model.ended.is_none(), "DI-7", || format!("rows of run {run} follow its end"))?;
+        let Some(first) = first else {
+            return ensure(model.stopped_at.is_none(), "STOP-22", || {
+                format!("rows of run {run} are shown after its Stop and not stored")
+            });
+        };
+        let due = u64::from(model.shown) + 1;
+        ensure(first.get() == due, "INV-SEQ", || {
+            format!("row {} of run {run} is shown, {due} was due", first.get())
+        })?;
+        model.shown += u8::try_from(count).expect("few rows are produced");
+        ensure(model.shown <= stored.rows, "DI-5", || {
+            format!("rows of run {run} are shown before they are durable")
+        })
+    }
+
+    fn ended(&mut self, run: u8, outcome: Outcome, seq: Option<Seq>) -> Result<(), Broken> {
+        let stored = self.store.run(run);
+        let model = self.run(run);
+        ensure(model.ended.is_none(), "INV-TERM", || format!("run {run} ends twice"))?;
+        model.ended = Some(outcome);
+        if model.stopped_at.is_none() {
+            // A worker that settled its run has nothing left to do.
+            model.due = Due::Nothing;
+        }
+        ensure(stored.terminal == Some(outcome), "DI-5", || {
+            format!("run {run} is shown {outcome:?}, the store holds {:?}", stored.terminal)
+        })?;
+        let due = u64::from(model.shown) + 1;
+        ensure(seq.is_none_or(|seq| seq.get() == due), "INV-SEQ", || {
+            format!("the terminal of run {run} has number {seq:?}, {due} was due")
+        })
+    }
+
+    pub(super) fn run(&mut self, run: u8) -> &mut RunModel {
+        &mut self.runs[usize::from(run) - 1]
+    }
+}
+
+fn number(run_id: RunId) -> u8 {
+    u8::try_from(run_id.number()).expect("runs are few")
+}

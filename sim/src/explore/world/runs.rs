@@ -1,0 +1,94 @@
+//! Models of workers and agents, and what clients know of a run.
+
+use runwarden_protocol::ids::AgentId;
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::journal::row::Outcome;
+
+/// What is due of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Due {
+    Nothing,
+    Launch,
+    Begin,
+    Construct,
+    Register,
+    Prepare(AgentId),
+    /// The agent works.
+    Call {
+        agent: AgentId,
+        is_interrupted: bool,
+        is_killed: bool,
+    },
+    Exit,
+}
+
+/// How far a start got, as its client sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Start {
+    Waiting,
+    Acknowledged,
+    Refused,
+    /// The connection was lost before the answer.
+    Lost,
+}
+
+/// A run outside the machine.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RunModel {
+    pub(super) due: Due,
+    pub(super) start: Start,
+    pub(super) stops_waiting: u8,
+    /// When its row turned `cancelling`, until a crash forgets it.
+    pub(super) stopped_at: Option<Instant>,
+    pub(super) interrupts: u8,
+    /// Number of the last row shown.
+    pub(super) shown: u8,
+    /// Rows produced; the next body has this number.
+    pub(super) produced: u8,
+    /// Settlements that failed.
+    pub(super) saves_failed: u8,
+    /// The end that was shown.
+    pub(super) ended: Option<Outcome>,
+}
+
+/// An agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct AgentModel {
+    /// The run that registered it last.
+    pub(super) registered_by: Option<u8>,
+    pub(super) is_closed: bool,
+}
+
+impl RunModel {
+    pub(super) fn asked() -> Self {
+        Self {
+            due: Due::Nothing,
+            start: Start::Waiting,
+            stops_waiting: 0,
+            stopped_at: None,
+            interrupts: 0,
+            shown: 0,
+            produced: 0,
+            saves_failed: 0,
+            ended: None,
+        }
+    }
+
+    /// Whether somebody waits for an answer about the run.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.start == Start::Waiting || self.stops_waiting > 0
+    }
+
+    /// The connection is gone: nobody waits any more.
+    pub(super) fn lose_connection(&mut self) {
+        self.stops_waiting = 0;
+        if self.start == Start::Waiting {
+            self.start = Start::Lost;
+        }
+    }
+
+    /// Whether its agent is called and has not returned.
+    pub(super) fn is_invoked(&self) -> bool {
+        matches!(self.due, Due::Call { .. })
+    }
+}

@@ -1,0 +1,81 @@
+//! The scenarios that this release can run, with what each begins from and its faulty variants.
+
+mod catalogue;
+
+use runwarden_protocol::run::guards::{Guards, Rules};
+
+use crate::explore::{Budget, Choice, Conditions, Found, World, search};
+use crate::race::Ring;
+
+pub use catalogue::ALL;
+
+/// A scenario of `docs/spec/scenarios.toml` that can be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    /// Its slug.
+    pub name: &'static str,
+    /// Its id in the catalogue.
+    pub id: &'static str,
+    /// Where it runs.
+    pub rings: &'static [Ring],
+    /// Its faulty variants.
+    pub variants: &'static [Variant],
+    /// What happened before the search begins, as labels.
+    pub init: &'static [&'static [&'static str]],
+    /// What may happen from there on.
+    pub budget: Budget,
+    /// What its workers and agents may do.
+    pub conditions: Conditions,
+}
+
+/// A faulty variant of the machines.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// Its name.
+    pub name: &'static str,
+    /// The rule or invariant it is caught by.
+    pub rule: &'static str,
+    search: fn(&Scenario, Budget, usize) -> Found,
+}
+
+impl Scenario {
+    /// The scenario with this slug or id.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|scenario| scenario.name == name || scenario.id == name)
+    }
+
+    /// The variant with this name.
+    pub fn variant(&self, name: &str) -> Option<&'static Variant> {
+        self.variants.iter().find(|variant| variant.name == name)
+    }
+
+    /// Searches the real machines, or those of a variant.
+    pub fn explore(&self, variant: Option<&Variant>, budget: Budget, states_max: usize) -> Found {
+        let search = variant
+            .map_or(run::<Rules> as fn(&Self, Budget, usize) -> Found, |variant| variant.search);
+        search(self, budget, states_max)
+    }
+}
+
+impl Variant {
+    const fn of<G: Guards>(name: &'static str, rule: &'static str) -> Self {
+        Self { name, rule, search: run::<G> }
+    }
+}
+
+/// What may happen until a scenario begins.
+const BEFORE: Budget = Budget { clients: 15, events: 15, stops: 15, drops: 15, crashes: 15 };
+
+fn run<G: Guards>(scenario: &Scenario, budget: Budget, states_max: usize) -> Found {
+    let mut world = World::<G>::new(scenario.conditions, BEFORE);
+    for label in scenario.init.iter().copied().flatten() {
+        let mut choices = Vec::new();
+        world.choices(&mut choices);
+        let is_named = |choice: &&Choice| world.label(**choice) == *label;
+        let choice = choices.iter().find(is_named).copied();
+        let choice = choice.unwrap_or_else(|| panic!("{}: {label} is not enabled", scenario.id));
+        let taken = world.take(choice);
+        assert!(taken.is_ok(), "{}: {label}: {taken:?}", scenario.id);
+    }
+    search(&world.with_budget(budget), states_max)
+}
