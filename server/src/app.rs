@@ -96,6 +96,8 @@ fn try_run(settings: &Settings) -> Result<(), AppError> {
         // A helper only ends when it is told to.
         let _ = helper.join();
     }
+    // Nothing runs tasks any more, so that none can be started after this.
+    agents.kill_processes();
     drop(executor);
     if let Err(failure) = store.close() {
         tracing::error!(%failure, "the store was not closed cleanly");

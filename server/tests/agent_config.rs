@@ -70,6 +70,11 @@ fn each_mistake_is_named_with_what_to_do() {
         (json!([{"name": "a", "kind": "openai", "model": "m"}]), ["`a`", "needs `base_url`"]),
         (json!([{"name": "a", "kind": "openai", "base_url": "http://h"}]), ["`a`", "`model`"]),
         (json!([{"name": "a", "kind": "demo", "model": "m"}]), ["`model`", "remove it"]),
+        (json!([{"name": "a", "kind": "demo", "cwd": "/"}]), ["`cwd`", "kind `demo`"]),
+        (openai(json!({"args": ["x"]})), ["`args`", "kind `openai`"]),
+        (json!([{"name": "a", "kind": "acp"}]), ["kind `acp`", "needs `command`"]),
+        (json!([{"name": "a", "kind": "acp", "model": "m"}]), ["`model`", "kind `acp`"]),
+        (json!([{"name": "a", "kind": "acp", "command": "none"}]), ["agent `a`", "`none` was not"]),
         (openai(json!({"key_env": "BAD_KEY"})), ["`BAD_KEY`", "not set"]),
         (openai(json!({"base_url": "h:80"})), ["agent `a`: base_url `h:80`", "http://"]),
         (openai(json!({"models": ["n"]})), ["`m`", "`models`"]),
@@ -84,7 +89,7 @@ fn each_mistake_is_named_with_what_to_do() {
 fn unknown_fields_and_kinds_are_refused() {
     for (config, part) in [
         (json!({"name": "a", "kind": "demo", "modle": "m"}), "unknown field `modle`"),
-        (json!({"name": "a", "kind": "other"}), "expected `demo` or `openai`"),
+        (json!({"name": "a", "kind": "other"}), "expected one of `demo`, `openai`, `acp`"),
         (json!({"kind": "demo"}), "missing field `name`"),
     ] {
         let error = serde_json::from_value::<AgentConfig>(config).unwrap_err().to_string();

@@ -9,6 +9,7 @@ mod invoke;
 #[path = "support/manual_world.rs"]
 mod manual_world;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -40,6 +41,10 @@ fn agent_of(url: &str, world: &ManualWorld, roots: Option<String>) -> Arc<dyn Ag
         model: Some("ok".into()),
         models: Vec::new(),
         key_env: Some("FAKE_KEY".into()),
+        command: None,
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        cwd: None,
     };
     let environment = |name: &str| match name {
         "FAKE_KEY" => Some(KEY.to_owned()),

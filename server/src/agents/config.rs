@@ -1,7 +1,11 @@
 //! How an operator names and sets up agents.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
+use super::acp::CommandError;
 use super::openai::EndpointError;
 
 /// One `[[agent]]` of the configuration file.
@@ -28,6 +32,18 @@ pub struct AgentConfig {
     /// Of `openai`: name of the environment variable that holds the key. Without it no key is sent.
     #[serde(default)]
     pub key_env: Option<String>,
+    /// Of `acp`: the program, looked up in `PATH` unless it contains a `/`.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// Of `acp`: its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Of `acp`: variables set beside the environment of the server.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Of `acp`: the directory it works in; left out, the current directory of the server.
+    #[serde(default)]
+    pub cwd: Option<PathBuf>,
 }
 
 /// Kinds of agent.
@@ -38,6 +54,19 @@ pub enum AgentKind {
     Demo,
     /// An OpenAI-compatible chat-completions endpoint.
     Openai,
+    /// A process that speaks the Agent Client Protocol.
+    Acp,
+}
+
+impl AgentKind {
+    /// Its name in the configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Demo => "demo",
+            Self::Openai => "openai",
+            Self::Acp => "acp",
+        }
+    }
 }
 
 /// Why the agents of a configuration cannot be made. Each names the agent and what to do.
@@ -60,20 +89,24 @@ pub enum AgentConfigError {
         characters_max: usize,
     },
     /// A field that the kind needs is missing.
-    #[error("agent `{agent}`: an agent of kind `openai` needs `{field}`, {hint}")]
+    #[error("agent `{agent}`: an agent of kind `{kind}` needs `{field}`, {hint}")]
     Missing {
         /// The agent.
         agent: String,
+        /// Its kind.
+        kind: &'static str,
         /// The field.
         field: &'static str,
         /// What to write.
         hint: &'static str,
     },
     /// A field that the kind does not have.
-    #[error("agent `{agent}`: `{field}` has no meaning for kind `demo`; remove it")]
+    #[error("agent `{agent}`: `{field}` has no meaning for kind `{kind}`; remove it")]
     Meaningless {
         /// The agent.
         agent: String,
+        /// Its kind.
+        kind: &'static str,
         /// The field.
         field: &'static str,
     },
@@ -117,6 +150,14 @@ pub enum AgentConfigError {
         agent: String,
         /// What is wrong with it.
         source: EndpointError,
+    },
+    /// The command cannot be started.
+    #[error("agent `{agent}`: {source}")]
+    Command {
+        /// The agent.
+        agent: String,
+        /// What is wrong with it.
+        source: CommandError,
     },
     /// The wanted default agent is not configured.
     #[error("no agent is named `{name}`; configured are: {known}")]

@@ -1,14 +1,17 @@
 //! The agents of this server: what is configured, and the kinds behind the agent port.
 
+pub mod acp;
 pub mod config;
 pub mod demo;
 mod interrupt;
 pub mod openai;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runwarden_runtime::ports::{AgentFactory, World};
 
+use acp::{AcpCommand, AcpFactory, Processes};
 pub use config::{AgentConfig, AgentConfigError, AgentKind};
 use demo::DemoFactory;
 use openai::{Endpoint, Models, OpenAiFactory, TlsRoots};
@@ -33,6 +36,7 @@ pub const MODEL_CHARS_MAX: usize = 128;
 pub struct Agents {
     factories: Vec<Arc<dyn AgentFactory>>,
     default: usize,
+    processes: Processes,
 }
 
 /// Makes the agents of a configuration; an empty one means a single demo agent. The keys come from
@@ -58,18 +62,21 @@ pub fn build_with<W: World>(
     }
     let demo = [demo_config()];
     let configs = if configs.is_empty() { &demo } else { configs };
+    let processes = Processes::default();
     let mut factories: Vec<Arc<dyn AgentFactory>> = Vec::with_capacity(configs.len());
     for config in configs {
         check_names(config)?;
+        check_fields(config)?;
         if factories.iter().any(|known| known.profile().name == config.name) {
             return Err(AgentConfigError::Duplicate { name: config.name.clone() });
         }
         factories.push(match config.kind {
-            AgentKind::Demo => Arc::new(build_demo(config, world)?),
+            AgentKind::Demo => Arc::new(build_demo(config, world)),
             AgentKind::Openai => Arc::new(build_openai(config, world, environment)?),
+            AgentKind::Acp => Arc::new(build_acp(config, world, environment, &processes)?),
         });
     }
-    Ok(Agents { factories, default: 0 })
+    Ok(Agents { factories, default: 0, processes })
 }
 
 impl Agents {
@@ -86,6 +93,11 @@ impl Agents {
     /// All agents, in the order of the configuration.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn AgentFactory>> {
         self.factories.iter()
+    }
+
+    /// Kills the processes of agents that are left when the server ends.
+    pub fn kill_processes(&self) {
+        self.processes.kill_all();
     }
 
     /// The same agents with another default.
@@ -112,6 +124,10 @@ fn demo_config() -> AgentConfig {
         model: None,
         models: Vec::new(),
         key_env: None,
+        command: None,
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        cwd: None,
     }
 }
 
@@ -135,20 +151,60 @@ fn check_names(config: &AgentConfig) -> Result<(), AgentConfigError> {
     Ok(())
 }
 
-fn build_demo<W: World>(
-    config: &AgentConfig,
-    world: &W,
-) -> Result<DemoFactory<W>, AgentConfigError> {
-    let foreign = [
+/// A field of another kind is a mistake that would otherwise go unnoticed.
+fn check_fields(config: &AgentConfig) -> Result<(), AgentConfigError> {
+    let of_openai = [
         ("base_url", config.base_url.is_some()),
         ("model", config.model.is_some()),
         ("models", !config.models.is_empty()),
         ("key_env", config.key_env.is_some()),
     ];
-    if let Some((field, _)) = foreign.into_iter().find(|(_, is_set)| *is_set) {
-        return Err(AgentConfigError::Meaningless { agent: config.name.clone(), field });
+    let of_acp = [
+        ("command", config.command.is_some()),
+        ("args", !config.args.is_empty()),
+        ("env", !config.env.is_empty()),
+        ("cwd", config.cwd.is_some()),
+    ];
+    let (openai, acp): (&[_], &[_]) = match config.kind {
+        AgentKind::Demo => (&of_openai, &of_acp),
+        AgentKind::Openai => (&[], &of_acp),
+        AgentKind::Acp => (&of_openai, &[]),
+    };
+    match openai.iter().chain(acp).find(|(_, is_set)| *is_set) {
+        Some((field, _)) => Err(AgentConfigError::Meaningless {
+            agent: config.name.clone(),
+            kind: config.kind.name(),
+            field,
+        }),
+        None => Ok(()),
     }
-    Ok(DemoFactory::new(config.name.clone(), label(config), world.clone(), demo::PACE))
+}
+
+fn build_demo<W: World>(config: &AgentConfig, world: &W) -> DemoFactory<W> {
+    DemoFactory::new(config.name.clone(), label(config), world.clone(), demo::PACE)
+}
+
+fn build_acp<W: World>(
+    config: &AgentConfig,
+    world: &W,
+    environment: &dyn Fn(&str) -> Option<String>,
+    processes: &Processes,
+) -> Result<AcpFactory<W>, AgentConfigError> {
+    let agent = config.name.clone();
+    let Some(command) = &config.command else {
+        let hint = "the program that speaks the protocol on its standard input and output";
+        return Err(missing(config, "command", hint));
+    };
+    let search_path = environment("PATH");
+    let (args, env) = (config.args.clone(), config.env.clone());
+    let command =
+        AcpCommand::find(command, args, env, config.cwd.as_deref(), search_path.as_deref())
+            .map_err(|source| AgentConfigError::Command { agent: agent.clone(), source })?;
+    Ok(AcpFactory::new(agent, label(config), command, world.clone(), processes.clone()))
+}
+
+fn missing(config: &AgentConfig, field: &'static str, hint: &'static str) -> AgentConfigError {
+    AgentConfigError::Missing { agent: config.name.clone(), kind: config.kind.name(), field, hint }
 }
 
 fn build_openai<W: World>(
@@ -157,13 +213,15 @@ fn build_openai<W: World>(
     environment: &dyn Fn(&str) -> Option<String>,
 ) -> Result<OpenAiFactory<W>, AgentConfigError> {
     let agent = config.name.clone();
-    let missing =
-        |field, hint| AgentConfigError::Missing { agent: config.name.clone(), field, hint };
     let base_url = config.base_url.as_deref().ok_or_else(|| {
-        missing("base_url", "the endpoint without /chat/completions, like http://127.0.0.1:8080/v1")
+        missing(
+            config,
+            "base_url",
+            "the endpoint without /chat/completions, like http://127.0.0.1:8080/v1",
+        )
     })?;
     let models = models(config)?
-        .ok_or_else(|| missing("model", "the name the endpoint knows its model by"))?;
+        .ok_or_else(|| missing(config, "model", "the name the endpoint knows its model by"))?;
     let key = match &config.key_env {
         None => None,
         Some(variable) => {

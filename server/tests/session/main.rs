@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of a test may panic like the test")]
 
 mod errors;
+#[path = "../support/hostile_acp.rs"]
+mod hostile_acp;
 mod lists;
+mod processes;
 mod questions;
 mod races;
 mod reconnect;
