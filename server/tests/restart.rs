@@ -4,22 +4,23 @@
 
 #[path = "support/client.rs"]
 mod client;
-#[path = "support/durable.rs"]
-mod durable;
 #[path = "support/process.rs"]
 mod process;
 #[path = "support/seeded.rs"]
 mod seeded;
+#[path = "support/stored.rs"]
+mod stored;
 #[path = "support/tools.rs"]
 mod tools;
 
 use std::time::{Duration, Instant};
 
 use client::{Client, Frame, LiveView};
-use durable::{Message, Stored, StoredRun};
+
 use process::Server;
 use seeded::Seeded;
 use serde_json::{Value, json};
+use stored::{Message, Stored, StoredRun, item_text, item_value};
 
 /// Kills of the long test.
 const KILLS: usize = 20;
@@ -86,7 +87,8 @@ fn a_killed_server_loses_nothing_and_repeats_nothing() {
         server.kill9();
         turn.take_rest(&mut client);
         println!("kill {number}: {moment:?}, rows shown: {}", turn.view.seq);
-        let before = turn.run.as_deref().map(|run| Stored::open(server.state()).run(run).unwrap());
+        let before =
+            turn.run.as_deref().map(|run| Stored::open_checked(server.state()).run(run).unwrap());
         server = server.restart();
         check_settled(&server, &turn, before.as_ref());
         check_next(&server, &turn);
@@ -94,10 +96,10 @@ fn a_killed_server_loses_nothing_and_repeats_nothing() {
     }
     server.sigterm();
     assert_eq!(server.wait().code, Some(0));
-    let stored = Stored::open(server.state());
+    let stored = Stored::open_checked(server.state());
     assert_eq!(stored.unsettled(), 0);
     for turn in &turns {
-        let transcript = stored.transcript(&turn.session);
+        let transcript = stored.messages(&turn.session);
         assert_eq!(prompts_of(&transcript), [&*turn.prompt, "/slow"], "{}", turn.session);
     }
 }
@@ -129,20 +131,20 @@ fn a_stopped_server_ends_its_runs_before_it_closes() {
     let ended = server.wait();
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
 
-    let stored = Stored::open(server.state());
+    let stored = Stored::open_checked(server.state());
     assert_eq!(stored.unsettled(), 0);
     for (_, session, prompt, view) in &clients {
         let run = stored.run(&view.run).unwrap();
         assert_eq!(run.outcome.as_deref(), Some("interrupted"));
         assert_eq!(run.reason.as_deref(), Some("shutdown"));
         check_shown(view, &run);
-        check_transcript(&stored.transcript(session), prompt, &run);
+        check_transcript(&stored.messages(session), prompt, &run);
     }
     drop(stored);
     let server = server.restart();
     let mut client = Client::connect(&server);
     for (_, session, prompt, view) in &clients {
-        assert_eq!(Stored::open(server.state()).recoveries_of(&view.run), 0);
+        assert_eq!(Stored::open_checked(server.state()).recoveries_of(&view.run), 0);
         client.open_session(session);
         let page = client.history_page(session);
         assert_eq!(page["rows"][0]["body"], *prompt);
@@ -161,7 +163,7 @@ fn a_stopped_server_without_work_ends_at_once() {
     assert_eq!(client.closed(), (1001, "stopping".to_owned()));
     assert_eq!(server.wait().code, Some(0));
     assert!(began.elapsed() < IDLE_STOP_MAX, "{:?}", began.elapsed());
-    let transcript = Stored::open(server.state()).transcript(&session);
+    let transcript = Stored::open_checked(server.state()).messages(&session);
     assert_eq!(prompts_of(&transcript), ["/slow"]);
 }
 
@@ -171,7 +173,7 @@ fn a_server_that_is_stopped_before_anyone_came_starts_again() {
     for _ in 0..2 {
         server.sigterm();
         assert_eq!(server.wait().code, Some(0));
-        let stored = Stored::open(server.state());
+        let stored = Stored::open_checked(server.state());
         assert_eq!(stored.unsettled(), 0);
         drop(stored);
         server = server.restart();
@@ -278,7 +280,7 @@ fn reach(client: &mut Client, turn: &mut Turn, moment: Moment, seeded: &mut Seed
 /// The turn is settled from its journal: everything durable is there exactly once, and everything that was
 /// shown is durable.
 fn check_settled(server: &Server, turn: &Turn, before: Option<&StoredRun>) {
-    let stored = Stored::open(server.state());
+    let stored = Stored::open_checked(server.state());
     assert_eq!(stored.unsettled(), 0);
     let mut client = Client::connect(server);
     let manifest = client.open_session(&turn.session);
@@ -286,7 +288,7 @@ fn check_settled(server: &Server, turn: &Turn, before: Option<&StoredRun>) {
     let Some(before) = before else {
         // The client was told nothing: the turn was accepted or it was not.
         assert!(stored.runs_of(&turn.session) <= 1);
-        assert!(prompts_of(&stored.transcript(&turn.session)).len() <= 1);
+        assert!(prompts_of(&stored.messages(&turn.session)).len() <= 1);
         return;
     };
     let run_id = turn.run.as_deref().unwrap();
@@ -297,9 +299,9 @@ fn check_settled(server: &Server, turn: &Turn, before: Option<&StoredRun>) {
     assert_eq!(run.rows[..before.rows.len()], before.rows, "a durable row changed");
     let added = usize::from(before.terminal().is_none());
     assert_eq!(run.rows.len(), before.rows.len() + added, "rows were added");
-    assert_eq!(stored.recoveries_of(run_id), added as u64);
+    assert_eq!(stored.recoveries_of(run_id), added);
     check_shown(&turn.view, &run);
-    let transcript = stored.transcript(&turn.session);
+    let transcript = stored.messages(&turn.session);
     check_transcript(&transcript, &turn.prompt, &run);
     check_page(&client.history_page(&turn.session), &transcript);
 
@@ -313,8 +315,8 @@ fn check_settled(server: &Server, turn: &Turn, before: Option<&StoredRun>) {
     for item in items {
         let (id, last) = (item["item_id"].as_str().unwrap(), item["last_seq"].as_u64().unwrap());
         match item["text"].as_str() {
-            Some(text) => assert_eq!(text, run.text_at(id, last), "{id}"),
-            None => assert_eq!(item["value"], run.value_at(id, last), "{id}"),
+            Some(text) => assert_eq!(text, item_text(run.rows_to(last), id), "{id}"),
+            None => assert_eq!(item["value"], item_value(run.rows_to(last), id), "{id}"),
         }
     }
     let shown = turn.view.items.iter().map(|item| &*item.item_id);
@@ -333,8 +335,8 @@ fn check_next(server: &Server, turn: &Turn) {
         None => end_run(&mut client, &turn.session, again),
     }
     send_and_stop(&mut client, &turn.session, "/slow");
-    let stored = Stored::open(server.state());
-    assert_eq!(prompts_of(&stored.transcript(&turn.session)), [&*turn.prompt, "/slow"]);
+    let stored = Stored::open_checked(server.state());
+    assert_eq!(prompts_of(&stored.messages(&turn.session)), [&*turn.prompt, "/slow"]);
 }
 
 /// Sends a prompt to an open session, which accepts it at once, and stops its run.
@@ -363,9 +365,9 @@ fn check_shown(view: &LiveView, run: &StoredRun) {
     for item in &view.items {
         let id = &*item.item_id;
         if item.value.is_null() {
-            assert_eq!(item.text, run.text_at(id, item.last_seq), "{id}");
+            assert_eq!(item.text, item_text(run.rows_to(item.last_seq), id), "{id}");
         } else {
-            assert_eq!(item.value, run.value_at(id, item.last_seq), "{id}");
+            assert_eq!(item.value, item_value(run.rows_to(item.last_seq), id), "{id}");
         }
     }
     if view.terminal.is_some() {
@@ -375,21 +377,19 @@ fn check_shown(view: &LiveView, run: &StoredRun) {
 
 /// The transcript of a session with one turn: prompt, answer as journaled, marker, each once (RST-04).
 fn check_transcript(transcript: &[Message], prompt: &str, run: &StoredRun) {
-    let outcome = run.outcome.clone().unwrap();
-    let row = |role: &str, status: &str, body: Option<&str>, marker: Option<&str>| Message {
-        role: role.to_owned(),
-        status: status.to_owned(),
-        body: body.map(str::to_owned),
-        marker: marker.map(str::to_owned),
-    };
-    let mut expected = vec![row("user", "completed", Some(prompt), None)];
-    if run.rows.iter().any(|row| is_content(&row.event)) {
-        expected.push(row("assistant", &outcome, Some(&run.text_of("text")), None));
+    let outcome = run.outcome.as_deref().unwrap();
+    let text = run.text();
+    let mut expected = vec![("user", "completed", Some(prompt), None)];
+    if run.rows.iter().any(|row| row.item_id.is_some()) {
+        expected.push(("assistant", outcome, Some(&*text), None));
     }
-    if ["interrupted", "cancelled"].contains(&&*outcome) {
-        expected.push(row("system", &outcome, None, Some(&outcome)));
+    if ["interrupted", "cancelled"].contains(&outcome) {
+        expected.push(("system", outcome, None, Some(outcome)));
     }
-    assert_eq!(transcript, expected);
+    let rows = transcript
+        .iter()
+        .map(|row| (&*row.role, &*row.status, row.body.as_deref(), row.marker.as_deref()));
+    assert_eq!(rows.collect::<Vec<_>>(), expected);
 }
 
 /// The page a client reads shows the stored transcript.
@@ -401,6 +401,7 @@ fn check_page(page: &Value, transcript: &[Message]) {
 fn message_of(row: &Value) -> Message {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     Message {
+        message_id: text(&row["message_id"]).unwrap(),
         role: text(&row["role"]).unwrap(),
         status: text(&row["status"]).unwrap(),
         body: text(&row["body"]),
@@ -411,8 +412,4 @@ fn message_of(row: &Value) -> Message {
 fn prompts_of(transcript: &[Message]) -> Vec<&str> {
     let users = transcript.iter().filter(|message| message.role == "user");
     users.map(|message| message.body.as_deref().unwrap()).collect()
-}
-
-fn is_content(event: &str) -> bool {
-    !["question_asked", "question_resolved", "terminal"].contains(&event)
 }

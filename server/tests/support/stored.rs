@@ -3,14 +3,25 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OpenFlags, Row};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 use serde_json::Value;
 
 /// Ids are stored as signed integers in the order of the unsigned ones.
 const SIGN: u64 = 1 << 63;
 
-/// A row of a run's journal.
+/// A run and its journal.
 #[derive(Debug)]
+pub(crate) struct StoredRun {
+    /// How it ended, once it is settled.
+    pub(crate) outcome: Option<String>,
+    /// Why.
+    pub(crate) reason: Option<String>,
+    /// Its rows in order.
+    pub(crate) rows: Vec<JournalRow>,
+}
+
+/// A row of a run's journal.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JournalRow {
     /// Its number.
     pub(crate) seq: u64,
@@ -45,9 +56,51 @@ pub(crate) struct Stored(Connection);
 impl Stored {
     /// Opens the file of a server, running or not.
     pub(crate) fn open(state: &Path) -> Self {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let connection = Connection::open_with_flags(state.join("sessions.db"), flags).unwrap();
-        Self(connection)
+        Self(open(state, "sessions.db"))
+    }
+
+    /// As [`Stored::open`], after both files of the state directory were found whole.
+    ///
+    /// # Panics
+    /// When one is damaged.
+    pub(crate) fn open_checked(state: &Path) -> Self {
+        for file in ["sessions.db", "errors.db"] {
+            let verdict: String = open(state, file)
+                .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+                .unwrap_or_else(|error| panic!("{file} cannot be checked: {error}"));
+            assert_eq!(verdict, "ok", "{file}");
+        }
+        Self::open(state)
+    }
+
+    /// A run with its journal, if it was ever accepted.
+    ///
+    /// # Panics
+    /// As [`Stored::journal`].
+    pub(crate) fn run(&self, run: &str) -> Option<StoredRun> {
+        let sql = "SELECT outcome, reason FROM runs WHERE run_id = ?1";
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let facts = self.0.query_row(sql, [column(run, "run_")], read).optional();
+        let (outcome, reason) = facts.unwrap()?;
+        Some(StoredRun { outcome, reason, rows: self.journal(run) })
+    }
+
+    /// How many runs of a session were ever accepted.
+    pub(crate) fn runs_of(&self, session: &str) -> usize {
+        let sql = "SELECT run_id FROM runs WHERE session_id = ?1";
+        self.read(sql, column(session, "ses_"), |_| ()).len()
+    }
+
+    /// How many recoveries of a run are recorded (RST-06).
+    pub(crate) fn recoveries_of(&self, run: &str) -> usize {
+        let sql = "SELECT recorded FROM provenance WHERE run_id = ?1";
+        self.read(sql, column(run, "run_"), |_| ()).len()
+    }
+
+    /// How many runs no settlement is recorded for.
+    pub(crate) fn unsettled(&self) -> i64 {
+        let sql = "SELECT count(*) FROM runs WHERE outcome IS NULL";
+        self.0.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     /// The rows of a run in order, numbered 1..n.
@@ -102,6 +155,24 @@ impl Stored {
     }
 }
 
+impl StoredRun {
+    /// The outcome that the journal states, if it holds a terminal.
+    pub(crate) fn terminal(&self) -> Option<&str> {
+        self.rows.iter().find_map(|row| row.outcome.as_deref())
+    }
+
+    /// The rows up to `seq`, which may lie beyond the last one.
+    pub(crate) fn rows_to(&self, seq: u64) -> &[JournalRow] {
+        &self.rows[..self.rows.partition_point(|row| row.seq <= seq)]
+    }
+
+    /// The text items one after another, in order of their first rows.
+    pub(crate) fn text(&self) -> String {
+        let texts = items(&self.rows).into_iter().filter(|(_, kind)| *kind == "text");
+        texts.map(|(item_id, _)| item_text(&self.rows, item_id)).collect()
+    }
+}
+
 /// Text of one item as the rows of a journal hold it.
 pub(crate) fn item_text(rows: &[JournalRow], item_id: &str) -> String {
     rows_of(rows, item_id).map(|row| row.body.as_str()).collect()
@@ -123,6 +194,10 @@ pub(crate) fn items(rows: &[JournalRow]) -> Vec<(&str, &str)> {
         }
     }
     items
+}
+
+fn open(state: &Path, file: &str) -> Connection {
+    Connection::open_with_flags(state.join(file), OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
 fn rows_of<'a>(rows: &'a [JournalRow], item_id: &str) -> impl Iterator<Item = &'a JournalRow> {
