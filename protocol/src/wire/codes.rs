@@ -134,7 +134,7 @@ codes! {
         "The server could not use its storage. Reload to see what was kept before you try again.";
     /// In `stream_terminal`.
     TurnFailed "turn_failed" - Error AsStated recorded
-        "The agent could not finish this answer. What it wrote is kept; send the message again to retry.";
+        "The agent could not finish this answer. What it wrote is kept.";
     /// In `job_status`.
     JobFailed "job_failed" - Error AsStated recorded
         "The background job could not finish. Open the job list to see whether it can be retried.";
