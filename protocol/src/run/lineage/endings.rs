@@ -37,7 +37,7 @@ impl<G: Guards> Lineage<G> {
         };
         let entry = &self.runs[i];
         if entry.row.phase().is_none() {
-            self.answer_stop_of_a_gone_run(i, ask, out);
+            self.answer_stop_of_a_gone_run(i, now, ask, out);
             return Ok(());
         }
         let invoked = entry.worker.invoked();
@@ -52,11 +52,27 @@ impl<G: Guards> Lineage<G> {
         Ok(())
     }
 
-    /// The run has no row any more: it is settled, or recovery has claimed its outcome.
-    fn answer_stop_of_a_gone_run(&mut self, i: usize, ask: AskId, out: &mut Outbox<Output>) {
+    /// The run has no row any more. Until its end is stable nobody is told one (STOP-06, DI-5).
+    fn answer_stop_of_a_gone_run(
+        &mut self,
+        i: usize,
+        now: Instant,
+        ask: AskId,
+        out: &mut Outbox<Output>,
+    ) {
         let entry = &self.runs[i];
-        let status = entry.settlement.verdict().map_or(Outcome::Failed, |verdict| verdict.outcome);
-        let (run_id, answer) = (entry.run_id, Answer::AlreadyEnded { status });
+        let run_id = entry.run_id;
+        let answer = match (entry.settlement.outcome(), entry.settlement.state()) {
+            (Some(status), _) => Answer::AlreadyEnded { status },
+            (None, settlement::State::GaveUp { .. }) if !entry.stop.is_accepted() => {
+                Answer::Refused
+            }
+            (None, _) => {
+                let moment = Moment::Reserving;
+                self.drive_stop(i, now, stop::Input::Asked { ask, moment }, out);
+                return;
+            }
+        };
         out.push(Output::StopAnswered { run_id, asks: vec![ask], answer });
     }
 
@@ -183,6 +199,9 @@ impl<G: Guards> Lineage<G> {
         match by {
             Some(Claimant::Worker) => self.settled_by_worker(i, now, outcome, out),
             Some(Claimant::Canceller) => self.cancelled(i, now, out),
+            Some(Claimant::Recovery) if self.runs[i].stop.is_held() => {
+                self.drive_stop(i, now, stop::Input::RunEnded { outcome }, out);
+            }
             Some(Claimant::Recovery) | None => {}
         }
         if self.runs[i].row.phase().is_none() {
@@ -240,6 +259,9 @@ impl<G: Guards> Lineage<G> {
             Claimant::Canceller => {
                 self.close_channel(i, now, out);
                 self.cancelled(i, now, out);
+            }
+            Claimant::Recovery if self.runs[i].stop.is_held() => {
+                self.drive_stop(i, now, stop::Input::Unsettled, out);
             }
             Claimant::Recovery => {}
         }

@@ -253,9 +253,6 @@ impl<G: Guards> Lineage<G> {
     ) {
         self.runs[i].token_set = true;
         self.seal(i, now, out);
-        if self.runs[i].stop.is_held() {
-            self.drive_stop(i, now, stop::Input::RunEnded { outcome: verdict.outcome }, out);
-        }
         self.remove_row(i, now, out);
         self.claim(i, now, Claimant::Recovery, verdict, out);
         self.save_if_possible(i, now, out);

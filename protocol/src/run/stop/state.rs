@@ -102,6 +102,8 @@ pub enum Input {
         /// How.
         outcome: Outcome,
     },
+    /// Recovery cannot settle the run for now: whoever waits is to ask again (RST-11).
+    Unsettled,
     /// The settlement of the accepted Stop was answered, or every try failed.
     SettlementAnswered,
     /// The interrupted agent returned, or its worker exited.
@@ -121,7 +123,8 @@ pub enum Answer {
     },
     /// The session never had this run.
     Unknown,
-    /// Too many Stops of the run wait already; the code is `server_busy`.
+    /// Too many Stops of the run wait already, or the run cannot be settled for now; the code is
+    /// `server_busy`.
     Refused,
 }
 

@@ -19,6 +19,7 @@ fn inputs() -> Vec<Input> {
         Input::RunEnded { outcome: Outcome::Completed },
         Input::SettlementAnswered,
         Input::AgentReturned,
+        Input::Unsettled,
     ];
     for invoked in [None, Some(AGENT)] {
         inputs.push(asked(1, Moment::Open { invoked }));
@@ -55,7 +56,7 @@ proptest! {
     /// STOP-08 [property]: however often Stop is asked, it is accepted and interrupts at most once,
     /// and everybody who asked is answered exactly once.
     #[test]
-    fn repeated_stops_add_nothing(steps in prop::collection::vec(0..12_usize, 0..24)) {
+    fn repeated_stops_add_nothing(steps in prop::collection::vec(0..13_usize, 0..24)) {
         let mut stop = Stop::<Rules>::default();
         let (mut accepts, mut interrupts, mut asks, mut answers) = (0, 0, 0, 0);
         let all = inputs();

@@ -32,6 +32,10 @@ impl<G: Guards> Machine for Stop<G> {
                 self.state = State::Ended { outcome };
                 self.reply(Answer::AlreadyEnded { status: outcome }, out);
             }
+            (State::Held, Input::Unsettled) => {
+                self.state = State::Quiet;
+                self.reply(Answer::Refused, out);
+            }
             (State::Accepted, Input::SettlementAnswered) => {
                 self.state = State::Answered;
                 self.reply(Answer::Accepted, out);
@@ -40,6 +44,10 @@ impl<G: Guards> Machine for Stop<G> {
                 self.escalation = Escalation::None;
             }
             (
+                State::Quiet | State::Accepted | State::Answered | State::Ended { .. },
+                Input::Unsettled,
+            )
+            | (
                 State::Quiet,
                 Input::Released { .. } | Input::SettlementAnswered | Input::AgentReturned,
             )

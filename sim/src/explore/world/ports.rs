@@ -187,7 +187,7 @@ impl<G: Guards> World<G> {
                 })
             }
             Answer::AlreadyEnded { status } => {
-                let is_true = stored.terminal.is_none_or(|terminal| terminal == status);
+                let is_true = stored.terminal == Some(status) || !stored.is_admitted;
                 ensure(is_true, "STOP-06", || {
                     format!(
                         "a Stop of run {run} is told {status:?}, it ended {:?}",

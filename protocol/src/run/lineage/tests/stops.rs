@@ -274,3 +274,27 @@ fn a_worker_that_returned_exits_when_the_stop_takes_its_settlement() {
     assert_eq!(waiting.ended(), [Outcome::Cancelled]);
     assert_eq!(waiting.session.status(waiting.now), SessionStatus::Idle);
 }
+
+#[test]
+fn a_stop_of_a_lost_run_is_answered_when_its_end_is_stable() {
+    let mut world = World::new();
+    world.invoke(1);
+    world.feed(Input::WorkerExited { run_id: RUN });
+    assert!(answers(&world.feed(stop(1, 2))).is_empty(), "recovery is not saved");
+    let ended = Answer::AlreadyEnded { status: Outcome::Failed };
+    assert_eq!(answers(&world.commit(1)), [ended]);
+
+    let mut failing = World::new();
+    failing.invoke(1);
+    failing.feed(Input::WorkerExited { run_id: RUN });
+    failing.feed(stop(1, 2));
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        told.extend(answers(&failing.feed(Input::CommitFailed { run_id: RUN })));
+    }
+    told.extend(answers(&failing.feed(stop(1, 3))));
+    assert_eq!(told, [Answer::Refused, Answer::Refused]);
+    failing.pass(UNSETTLED_RETRY);
+    failing.commit(1);
+    assert_eq!(failing.ended(), [Outcome::Failed]);
+}
