@@ -12,7 +12,7 @@ use runwarden_protocol::machine::{Machine, Outbox};
 use runwarden_protocol::session::record::Usage;
 use serde_json::Value;
 
-use crate::ports::agent::{QuestionDraft, QuestionReply};
+use crate::ports::agent::{BoxFuture, QuestionDraft, QuestionReply};
 use crate::ports::{Agent, AgentEvent, EventSink, Invocation, Returned, World};
 
 /// Events of an agent that wait for its run's journal.
@@ -60,16 +60,28 @@ enum Step {
     Done(Returned),
 }
 
-/// Runs an invocation to its end, or until `kill` gets a message or is closed; then the call is dropped.
-pub async fn invoke<W: World>(
+/// Begins an invocation. The future runs it to its end, or until `kill` gets a message or is closed;
+/// then the call is dropped. The agent is called before this returns, so that no signal can come too
+/// early for it.
+pub fn invoke<W: World>(
     world: W,
     agent: Arc<dyn Agent>,
     invocation: Invocation,
     kill: Receiver<()>,
     progress: Sender<Progress>,
-) {
+) -> impl Future<Output = ()> + Send + 'static {
     let (sink, events) = EventSink::bounded(EVENTS_WAITING_MAX);
-    let mut call = agent.invoke(invocation, sink);
+    let call = agent.invoke(invocation, sink);
+    run(world, call, events, kill, progress)
+}
+
+async fn run<W: World>(
+    world: W,
+    mut call: BoxFuture<'static, Returned>,
+    events: Receiver<AgentEvent>,
+    kill: Receiver<()>,
+    progress: Sender<Progress>,
+) {
     let mut pump = Pump { world, merge: TextMerge::new(), progress };
     let mut listening = true;
     let returned = loop {
@@ -225,7 +237,59 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use runwarden_protocol::ids::RunId;
+
     use super::*;
+    use crate::ports::Signal;
+
+    #[derive(Clone)]
+    struct Standing;
+
+    impl World for Standing {
+        fn now(&self) -> Instant {
+            Instant::ZERO
+        }
+
+        fn sleep_until(&self, _at: Instant) -> impl Future<Output = ()> + Send + 'static {
+            std::future::pending()
+        }
+
+        fn random(&self) -> u64 {
+            0
+        }
+
+        fn spawn(&self, _task: impl Future<Output = ()> + Send + 'static) {}
+    }
+
+    #[derive(Default)]
+    struct Called(AtomicBool);
+
+    impl Agent for Called {
+        fn invoke(
+            self: Arc<Self>,
+            _invocation: Invocation,
+            _sink: EventSink,
+        ) -> BoxFuture<'static, Returned> {
+            self.0.store(true, Ordering::Release);
+            Box::pin(std::future::pending())
+        }
+
+        fn signal(&self, _signal: Signal) {}
+
+        fn close(&self) {}
+    }
+
+    #[test]
+    fn the_agent_is_called_before_anybody_polls_so_that_no_interrupt_is_lost() {
+        let agent = Arc::new(Called::default());
+        let (_kill, killed) = async_channel::bounded(1);
+        let (progress, _received) = async_channel::bounded(1);
+        let invocation = Invocation { run_id: RunId::new(1), context: Vec::new(), model: None };
+        let _running = invoke(Standing, agent.clone(), invocation, killed, progress);
+        assert!(agent.0.load(Ordering::Acquire));
+    }
 
     #[test]
     fn long_text_is_cut_at_character_boundaries() {
