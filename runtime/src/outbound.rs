@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use async_tungstenite::tungstenite::Utf8Bytes;
-use runwarden_protocol::delivery::frame::{EntityId, FrameKey};
+use runwarden_protocol::delivery::frame::EntityId;
 use runwarden_protocol::delivery::sender::{Input, Offer, Outcome, Output, Owed, SenderQueue};
 use runwarden_protocol::ids::{PayloadId, SessionId};
 use runwarden_protocol::instant::Instant;
@@ -222,13 +222,5 @@ impl State {
         if work && let Some(waker) = self.waker.take() {
             waker.wake();
         }
-    }
-}
-
-/// The key of the newest frame that is owed, for its producer.
-pub fn owed_key(owed: &Owed) -> Option<FrameKey> {
-    match owed {
-        Owed::SyncRequired { .. } => None,
-        Owed::Newest { key } => Some(*key),
     }
 }

@@ -1,7 +1,5 @@
 //! Fields outside their type or range, and names of things that are not there.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::support::client::{Client, Frame};
@@ -13,19 +11,6 @@ fn refusal(frame: &Frame) -> &str {
     let kinds = ["operation_error", "message_refused", "stop_result", "answer_refused"];
     assert!(kinds.contains(&frame.kind.as_str()), "{}: {}", frame.kind, frame.data);
     frame.data["code"].as_str().unwrap_or_else(|| panic!("no code: {}", frame.data))
-}
-
-/// Asks, and asks again as late as the server says while it is asked too often (RATE-6).
-#[track_caller]
-fn patiently(client: &mut Client, action: &str, fields: &Value) -> Frame {
-    loop {
-        let frame = client.ask(action, fields.clone());
-        if frame.data["code"] != "rate_limited" {
-            return frame;
-        }
-        let wait = frame.data["retry_after_ms"].as_u64().unwrap_or(1_000);
-        std::thread::sleep(Duration::from_millis(wait));
-    }
 }
 
 /// The fields of every served action but `ping`, right ones.
@@ -85,7 +70,7 @@ fn a_wrong_field_is_refused_whatever_the_action() {
                 let mut fields = fields.clone();
                 fields[field] = value;
                 sent += 1;
-                let frame = patiently(&mut client, action, &fields);
+                let frame = client.ask(action, fields.clone());
                 assert_eq!(refusal(&frame), "invalid_request", "{action} {fields}");
             }
         }

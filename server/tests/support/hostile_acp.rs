@@ -6,7 +6,6 @@ use std::fs::OpenOptions;
 use std::io::{BufRead, Write, stdin, stdout};
 use std::path::Path;
 use std::process::{Command, Stdio, exit};
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -290,7 +289,7 @@ fn note(folder: &str, file: &str, line: &str) {
 
 fn wait_for_ever() -> ! {
     loop {
-        std::thread::sleep(Duration::from_secs(3_600));
+        std::thread::park();
     }
 }
 

@@ -3,7 +3,7 @@ use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
 use crate::run::guards::Guards;
 use crate::run::limits::RUN_ENTRIES_MAX;
-use crate::run::settlement;
+use crate::run::{settlement, worker};
 
 impl<G: Guards> Machine for Lineage<G> {
     type Input = Input;
@@ -110,9 +110,13 @@ impl<G: Guards> Lineage<G> {
             }
             Input::WorkerBegan { run_id } => self.worker_began(run_id, now, out),
             Input::AgentConstructed { run_id, agent } => {
-                self.agent_constructed(run_id, agent, now, out)
+                let i = self.index(run_id)?;
+                self.drive_worker(i, now, worker::Input::Constructed { agent }, out)
             }
-            Input::ConstructionFailed { run_id } => self.construction_failed(run_id, now, out),
+            Input::ConstructionFailed { run_id } => {
+                let i = self.index(run_id)?;
+                self.drive_worker(i, now, worker::Input::ConstructionFailed, out)
+            }
             Input::RegistrationAsked { run_id } => self.registration_asked(run_id, now, out),
             Input::InvocationAsked { run_id, agent } => {
                 self.invocation_asked(run_id, agent, now, out)
@@ -121,7 +125,10 @@ impl<G: Guards> Lineage<G> {
             Input::QuestionAsked { run_id, question_id, approval, row } => {
                 self.question_asked(run_id, question_id, approval, row, now, out)
             }
-            Input::Returned { run_id, result } => self.returned(run_id, result, now, out),
+            Input::Returned { run_id, result } => {
+                let i = self.index(run_id)?;
+                self.drive_worker(i, now, worker::Input::Returned { result }, out)
+            }
             Input::WorkerExited { run_id } => {
                 let i = self.index(run_id)?;
                 self.worker_exited(i, now, out)

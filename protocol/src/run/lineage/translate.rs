@@ -10,7 +10,7 @@ use crate::run::guards::Guards;
 use crate::run::questions::{self, Questions};
 use crate::run::settlement::{self, Claimant};
 use crate::run::stop::{self, Stop};
-use crate::run::worker::{self, CallResult};
+use crate::run::worker;
 use crate::run::{ownership, pending, reclaim, record, row};
 
 impl<G: Guards> Lineage<G> {
@@ -24,27 +24,6 @@ impl<G: Guards> Lineage<G> {
         self.must_be_launched(i)?;
         let began = worker::Input::Began { gate: self.gate(i), cached: self.cache };
         self.drive_worker(i, now, began, out)
-    }
-
-    pub(super) fn agent_constructed(
-        &mut self,
-        run_id: RunId,
-        agent: AgentId,
-        now: Instant,
-        out: &mut Outbox<Output>,
-    ) -> Result<(), Reject> {
-        let i = self.index(run_id)?;
-        self.drive_worker(i, now, worker::Input::Constructed { agent }, out)
-    }
-
-    pub(super) fn construction_failed(
-        &mut self,
-        run_id: RunId,
-        now: Instant,
-        out: &mut Outbox<Output>,
-    ) -> Result<(), Reject> {
-        let i = self.index(run_id)?;
-        self.drive_worker(i, now, worker::Input::ConstructionFailed, out)
     }
 
     pub(super) fn registration_asked(
@@ -68,17 +47,6 @@ impl<G: Guards> Lineage<G> {
         let i = self.index(run_id)?;
         let gate = self.gate(i);
         self.drive_worker(i, now, worker::Input::InvocationAsked { gate, agent }, out)
-    }
-
-    pub(super) fn returned(
-        &mut self,
-        run_id: RunId,
-        result: CallResult,
-        now: Instant,
-        out: &mut Outbox<Output>,
-    ) -> Result<(), Reject> {
-        let i = self.index(run_id)?;
-        self.drive_worker(i, now, worker::Input::Returned { result }, out)
     }
 
     pub(super) fn produced(
@@ -182,7 +150,7 @@ impl<G: Guards> Lineage<G> {
         self.drive_journal(i, now, run_journal::Input::HandOver(row), out)
     }
 
-    fn drive_worker(
+    pub(super) fn drive_worker(
         &mut self,
         i: usize,
         now: Instant,
