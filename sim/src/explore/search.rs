@@ -98,7 +98,7 @@ impl Search {
             for (index, choice) in (0_u16..).zip(&choices) {
                 let mut after = world.clone();
                 self.transitions += 1;
-                take(&mut after, *choice).map_err(|broken| (node, index, broken))?;
+                attempt(&mut after, *choice).map_err(|broken| (node, index, broken))?;
                 if !self.visited.insert(fingerprint(&after)) {
                     continue;
                 }
@@ -141,14 +141,14 @@ impl Search {
 }
 
 /// Takes a choice; a machine that panics has broken DI-24.
-fn take<G: Guards>(world: &mut World<G>, choice: Choice) -> Result<(), Broken> {
+pub(super) fn attempt<G: Guards>(world: &mut World<G>, choice: Choice) -> Result<(), Broken> {
     // The world is not used again after a panic, so it cannot be seen half changed.
     catch_unwind(AssertUnwindSafe(|| world.take(choice))).unwrap_or_else(|_| {
         Err(Broken { rule: "DI-24", detail: "the machine panicked".to_owned() })
     })
 }
 
-fn fingerprint<G: Guards>(world: &World<G>) -> u64 {
+pub(super) fn fingerprint<G: Guards>(world: &World<G>) -> u64 {
     let mut hasher = Fingerprint::at(world.now());
     world.hash(&mut hasher);
     hasher.finish()
@@ -164,7 +164,7 @@ fn schedule<G: Guards>(start: &World<G>, path: Vec<u16>) -> Vec<ScheduledStep> {
         let choice = choices[usize::from(index)];
         let label = world.label(choice);
         // The last one breaks something, which is known.
-        let _ = take(&mut world, choice);
+        let _ = attempt(&mut world, choice);
         steps.push(ScheduledStep { now: world.now(), label });
     }
     steps

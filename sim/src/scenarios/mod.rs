@@ -4,7 +4,7 @@ mod catalogue;
 
 use runwarden_protocol::run::guards::{Guards, Rules};
 
-use crate::explore::{Budget, Choice, Conditions, Found, World, search};
+use crate::explore::{Budget, Choice, Conditions, Found, Play, Recording, World, search};
 use crate::race::Ring;
 
 pub use catalogue::ALL;
@@ -36,6 +36,7 @@ pub struct Variant {
     /// The rule or invariant it is caught by.
     pub rule: &'static str,
     search: fn(&Scenario, Budget, usize) -> Found,
+    begin: fn(&Scenario, Budget, Recording) -> Box<dyn Play>,
 }
 
 impl Scenario {
@@ -55,11 +56,24 @@ impl Scenario {
             .map_or(run::<Rules> as fn(&Self, Budget, usize) -> Found, |variant| variant.search);
         search(self, budget, states_max)
     }
+
+    /// The state its search begins from, to follow schedules one choice at a time.
+    pub fn begin(
+        &self,
+        variant: Option<&Variant>,
+        budget: Budget,
+        recording: Recording,
+    ) -> Box<dyn Play> {
+        match variant {
+            Some(variant) => (variant.begin)(self, budget, recording),
+            None => begin::<Rules>(self, budget, recording),
+        }
+    }
 }
 
 impl Variant {
     const fn of<G: Guards>(name: &'static str, rule: &'static str) -> Self {
-        Self { name, rule, search: run::<G> }
+        Self { name, rule, search: run::<G>, begin: begin::<G> }
     }
 }
 
@@ -67,7 +81,19 @@ impl Variant {
 const BEFORE: Budget = Budget { clients: 15, events: 15, stops: 15, drops: 15, crashes: 15 };
 
 fn run<G: Guards>(scenario: &Scenario, budget: Budget, states_max: usize) -> Found {
+    search(&world::<G>(scenario, budget, Recording::Off), states_max)
+}
+
+fn begin<G: Guards>(scenario: &Scenario, budget: Budget, recording: Recording) -> Box<dyn Play> {
+    Box::new(world::<G>(scenario, budget, recording))
+}
+
+/// The scenario's begin, reached by its machines themselves.
+fn world<G: Guards>(scenario: &Scenario, budget: Budget, recording: Recording) -> World<G> {
     let mut world = World::<G>::new(scenario.conditions, BEFORE);
+    if recording == Recording::On {
+        world = world.recorded();
+    }
     for label in scenario.init.iter().copied().flatten() {
         let mut choices = Vec::new();
         world.choices(&mut choices);
@@ -77,5 +103,5 @@ fn run<G: Guards>(scenario: &Scenario, budget: Budget, states_max: usize) -> Fou
         let taken = world.take(choice);
         assert!(taken.is_ok(), "{}: {label}: {taken:?}", scenario.id);
     }
-    search(&world.with_budget(budget), states_max)
+    world.with_budget(budget)
 }

@@ -7,17 +7,20 @@ mod ports;
 mod runs;
 mod store;
 mod take;
+mod trace;
 
 use std::hash::{Hash, Hasher};
 
 use runwarden_protocol::ids::{Revision, SessionId};
 use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::record::Record;
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{Lineage, RunLimits};
 
 use super::budget::Budget;
 use runs::{AgentModel, RunModel};
 use store::Store;
+use trace::Trace;
 
 pub use choices::Choice;
 
@@ -51,6 +54,8 @@ pub struct World<G: Guards> {
     runs: Vec<RunModel>,
     agents: Vec<AgentModel>,
     budget: Budget,
+    /// No part of the state.
+    trace: Option<Box<Trace>>,
 }
 
 /// An accepted Stop frees the session within this time if the agent can be killed (STOP-20).
@@ -70,12 +75,25 @@ impl<G: Guards> World<G> {
             runs: Vec::new(),
             agents: Vec::new(),
             budget,
+            trace: None,
         }
     }
 
     /// The time.
     pub fn now(&self) -> Instant {
         self.now
+    }
+
+    /// This world, and from here on the Records of its steps.
+    #[must_use]
+    pub fn recorded(mut self) -> Self {
+        self.trace = Some(Box::default());
+        self
+    }
+
+    /// The Records kept so far.
+    pub fn records(&self) -> &[Record] {
+        self.trace.as_ref().map_or(&[], |trace| &trace.records)
     }
 
     /// This world with another budget.

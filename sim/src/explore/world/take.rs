@@ -6,13 +6,15 @@ use runwarden_protocol::ids::{
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
-use runwarden_protocol::machine::{Machine, Outbox};
+use runwarden_protocol::machine::{Machine, Outbox, Reject};
+use runwarden_protocol::record::TICK;
 use runwarden_protocol::run::admission::{KeyFact, SlotFact, StartFacts};
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{Input, KnownRun, Output, Start};
 use runwarden_protocol::run::settlement::Failure;
 use runwarden_protocol::run::worker::CallResult;
 use runwarden_runtime::dispatch::{PortAnswer, fact, port_call};
+use serde::Serialize;
 
 use super::choices::Choice;
 use super::runs::{AgentModel, Due, RunModel};
@@ -170,6 +172,9 @@ impl<G: Guards> World<G> {
         self.now = at;
         let mut out = Outbox::new();
         self.lineage.tick(at, &mut out);
+        if self.trace.is_some() {
+            self.trace_step(&serde_json::json!({"kind": TICK}), &out, None);
+        }
         self.carry_out(Cause::Nobody, &mut out)
     }
 
@@ -215,11 +220,27 @@ impl<G: Guards> World<G> {
 
     fn feed(&mut self, cause: Cause, input: Input) -> Result<(), Broken> {
         let mut out = Outbox::new();
-        if let Err(reject) = self.lineage.step(self.now, input.clone(), &mut out) {
+        let result = self.lineage.step(self.now, input.clone(), &mut out);
+        if self.trace.is_some() {
+            self.trace_step(&input, &out, result.as_ref().err());
+        }
+        if let Err(reject) = result {
             let detail = format!("{input:?} was turned away: {reject}");
             return Err(Broken { rule: "DI-24", detail });
         }
         self.carry_out(cause, &mut out)
+    }
+
+    fn trace_step(
+        &mut self,
+        input: &impl Serialize,
+        out: &Outbox<Output>,
+        reject: Option<&Reject>,
+    ) {
+        let machine = format!("run/{}", self.lineage.session_id());
+        if let Some(trace) = &mut self.trace {
+            trace.step(self.now, &machine, input, out, reject);
+        }
     }
 
     fn carry_out(&mut self, cause: Cause, out: &mut Outbox<Output>) -> Result<(), Broken> {
