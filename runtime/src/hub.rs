@@ -192,7 +192,7 @@ impl<W: World, S: Store> Hub<W, S> {
 
     /// The agent of this name.
     pub fn agent(&self, name: &str) -> Option<&Arc<dyn AgentFactory>> {
-        self.inner.config.agents.iter().find(|agent| agent.profile().name == name)
+        self.inner.config.agents.iter().find(|agent| agent.name() == name)
     }
 
     /// The agent of sessions that name none.

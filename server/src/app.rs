@@ -230,8 +230,8 @@ fn recording(
 
 fn default_first(agents: &Agents) -> Vec<Arc<dyn AgentFactory>> {
     let default = agents.default_agent().clone();
-    let name = default.profile().name.clone();
-    let others = agents.iter().filter(|agent| agent.profile().name != name).cloned();
+    let name = default.name().to_owned();
+    let others = agents.iter().filter(|agent| agent.name() != name).cloned();
     std::iter::once(default.clone()).chain(others).collect()
 }
 

@@ -21,7 +21,7 @@ use runwarden::agents::{AgentConfig, build_with};
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::agent::{FailureKind, QuestionReply};
-use runwarden_runtime::ports::{Agent, AgentEvent, EventSink, Returned, Signal};
+use runwarden_runtime::ports::{Agent, AgentEvent, Construction, EventSink, Returned, Signal};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -322,7 +322,7 @@ fn start_with(mode: &str, command: &str, args: &[&str], world: &ManualWorld) -> 
     .unwrap();
     let environment = |name: &str| std::env::var(name).ok();
     let agents = build_with(&[config], world, &environment).unwrap();
-    let agent = block_on(agents.default_agent().construct(None)).unwrap();
+    let agent = block_on(agents.default_agent().construct(Construction::default())).unwrap();
     Started { agent, folder }
 }
 

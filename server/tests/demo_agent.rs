@@ -15,14 +15,14 @@ use runwarden_protocol::instant::Duration;
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_runtime::ports::agent::{FailureKind, QuestionReply};
 use runwarden_runtime::ports::{
-    Agent, AgentEvent, AgentFactory, EventSink, Returned, Signal, World,
+    Agent, AgentEvent, AgentFactory, Construction, EventSink, Returned, Signal, World,
 };
 use serde_json::json;
 use std::sync::Arc;
 
 fn demo(world: &ManualWorld, pace: Duration) -> Arc<dyn Agent> {
     let factory = DemoFactory::new("demo".into(), "Demo".into(), world.clone(), pace);
-    block_on(factory.construct(None)).unwrap()
+    block_on(factory.construct(Construction::default())).unwrap()
 }
 
 fn run(prompts: &[&str]) -> (Vec<Seen>, Returned) {

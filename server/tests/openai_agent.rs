@@ -27,7 +27,9 @@ use runwarden_protocol::instant::Duration;
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::agent::FailureKind;
-use runwarden_runtime::ports::{Agent, AgentEvent, AgentFailure, EventSink, Returned, Signal};
+use runwarden_runtime::ports::{
+    Agent, AgentEvent, AgentFailure, Construction, EventSink, Returned, Signal,
+};
 use serde_json::json;
 
 const KEY: &str = "sk-test-0123456789";
@@ -52,7 +54,7 @@ fn agent_of(url: &str, world: &ManualWorld, roots: Option<String>) -> Arc<dyn Ag
         _ => None,
     };
     let agents = build_with(&[config], world, &environment).unwrap();
-    block_on(agents.default_agent().construct(None)).unwrap()
+    block_on(agents.default_agent().construct(Construction::default())).unwrap()
 }
 
 fn agent(server: &FakeOpenAi) -> Arc<dyn Agent> {

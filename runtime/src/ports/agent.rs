@@ -10,32 +10,37 @@ use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::session::record::Usage;
 use serde_json::Value;
 
+use super::profile::AgentProfile;
+
 /// A future that can move between threads.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What an operator configured as one agent, and what it declares (AGT-01).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentProfile {
-    /// Name in the configuration, unique.
-    pub name: String,
-    /// Label shown to people, at most 80 characters.
-    pub label: String,
-    /// Models it offers; empty when there is no choice.
-    pub models: Vec<String>,
-    /// The model used when a session names none.
-    pub default_model: Option<String>,
-}
-
 /// Makes agents of one configured kind.
 pub trait AgentFactory: Send + Sync + 'static {
-    /// What this factory makes.
-    fn profile(&self) -> &AgentProfile;
+    /// Name in the configuration.
+    fn name(&self) -> &str;
+
+    /// What this factory makes, as far as it is known: an agent that is a process of its own tells
+    /// what it can do when it is first spoken to.
+    fn profile(&self) -> AgentProfile;
 
     /// Constructs an agent; does no model call.
-    fn construct<'a>(
-        &'a self,
-        model: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Arc<dyn Agent>, AgentFailure>>;
+    fn construct(
+        &self,
+        construction: Construction,
+    ) -> BoxFuture<'_, Result<Arc<dyn Agent>, AgentFailure>>;
+
+    /// Tries the agent without a model call, and says what it turned out to be.
+    fn probe(&self) -> BoxFuture<'_, Result<AgentProfile, AgentFailure>>;
+}
+
+/// What an agent is constructed for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Construction {
+    /// The model; `None` means the default of the agent.
+    pub model: Option<String>,
+    /// The handle by which an agent of context `own` finds its conversation again (AGT-03).
+    pub resume: Option<String>,
 }
 
 /// A constructed agent. It may serve several runs of one session, one after another.

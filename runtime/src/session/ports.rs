@@ -23,7 +23,7 @@ use crate::dispatch::{PortAnswer, StoreCall, WorkerCall};
 use crate::hub::stored_error;
 use crate::ports::agent::{ContextMessage, ContextRole, QuestionDraft, QuestionReply};
 use crate::ports::store::{Admission, Append, Commit, NewRow, Settlement, UnsettledRun};
-use crate::ports::{Agent, Invocation, Returned, Signal, Store, StoreFailure, World};
+use crate::ports::{Agent, Construction, Invocation, Returned, Signal, Store, StoreFailure, World};
 use crate::worker::{self, Progress};
 
 /// Rows of an invocation that wait for the session.
@@ -169,14 +169,13 @@ impl<W: World, S: Store> Driver<W, S> {
 
     fn construct(&mut self, run_id: RunId) {
         let Some(run) = self.runs.get(&run_id) else { return };
-        let model = run.model.clone();
+        let construction = Construction { model: run.model.clone(), resume: None };
         let Some(factory) = self.hub.agent(&run.agent).cloned() else {
             self.answer_next(PortAnswer::Constructed(run_id, None));
             return;
         };
         self.call(async move {
-            let made =
-                factory.construct(model.as_deref()).await.map_err(|failure| failure.to_string());
+            let made = factory.construct(construction).await.map_err(|failure| failure.to_string());
             Event::Constructed(run_id, made)
         });
     }

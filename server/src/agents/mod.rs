@@ -67,7 +67,7 @@ pub fn build_with<W: World>(
     for config in configs {
         check_names(config)?;
         check_fields(config)?;
-        if factories.iter().any(|known| known.profile().name == config.name) {
+        if factories.iter().any(|known| known.name() == config.name) {
             return Err(AgentConfigError::Duplicate { name: config.name.clone() });
         }
         factories.push(match config.kind {
@@ -82,7 +82,7 @@ pub fn build_with<W: World>(
 impl Agents {
     /// The agent with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn AgentFactory>> {
-        self.factories.iter().find(|factory| factory.profile().name == name)
+        self.factories.iter().find(|factory| factory.name() == name)
     }
 
     /// The agent of sessions that name none: the first one, or that of [`Agents::with_default`].
@@ -105,7 +105,7 @@ impl Agents {
     /// # Errors
     /// [`AgentConfigError::Unknown`] when no agent has the name.
     pub fn with_default(mut self, name: &str) -> Result<Self, AgentConfigError> {
-        let names: Vec<&str> = self.iter().map(|factory| factory.profile().name.as_str()).collect();
+        let names: Vec<&str> = self.iter().map(|factory| factory.name()).collect();
         let Some(position) = names.iter().position(|known| *known == name) else {
             let known = names.join(", ");
             return Err(AgentConfigError::Unknown { name: name.to_owned(), known });

@@ -42,7 +42,7 @@ pub(super) async fn create<W: World, S: Store>(
         session_id: hub.session_id(),
         owner: reply.principal().id,
         title: fields.title.clone().unwrap_or_default(),
-        agent: agent.profile().name.clone(),
+        agent: agent.name().to_owned(),
         model: fields.model.clone(),
         at: hub.now(),
         key: key.clone(),

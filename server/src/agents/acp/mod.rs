@@ -19,9 +19,11 @@ mod updates;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_lite::FutureExt;
-use runwarden_runtime::ports::agent::{AgentProfile, BoxFuture, ContextMessage, FailureKind};
+use runwarden_protocol::instant::Duration;
+use runwarden_runtime::ports::agent::{BoxFuture, ContextMessage, FailureKind};
 use runwarden_runtime::ports::{
-    Agent, AgentFactory, AgentFailure, EventSink, Invocation, Returned, Signal, World,
+    Agent, AgentFactory, AgentFailure, AgentProfile, Construction, EventSink, Invocation, Returned,
+    Signal, World,
 };
 use serde_json::{Value, json};
 
@@ -37,6 +39,9 @@ pub use process::{Processes, STDERR_LINE_BYTES_MAX, STDERR_LINES_MAX};
 use turn::Turn;
 pub use turn::{FENCE_MAX, PERMISSIONS_OPEN_MAX};
 pub use updates::{PLAN_ENTRIES_MAX, TOOL_CALLS_MAX, TOOL_VALUE_BYTES_MAX};
+
+/// Longest time that trying an agent may take.
+pub const PROBE_MAX: Duration = Duration::from_secs(30);
 
 /// Makes agents that start one command. Offers no models.
 #[derive(Clone, Debug)]
@@ -77,20 +82,35 @@ impl<W: World> AcpFactory<W> {
         world: W,
         processes: Processes,
     ) -> Self {
-        let profile = AgentProfile { name, label, models: Vec::new(), default_model: None };
+        let profile = AgentProfile::new(name, label);
         Self { profile, command: Arc::new(command), world, processes }
     }
 }
 
+impl<W: World> AcpFactory<W> {
+    async fn try_out(&self) -> Result<AgentProfile, AgentFailure> {
+        let name = &self.profile.name;
+        let connection = Connection::open(&self.world, &self.processes, name, &self.command)
+            .map_err(|error| not_started(&self.command, &error))?;
+        let inbox = connection.begin();
+        turn::open_session(&connection, &inbox, &self.command).await?;
+        Ok(self.profile())
+    }
+}
+
 impl<W: World> AgentFactory for AcpFactory<W> {
-    fn profile(&self) -> &AgentProfile {
-        &self.profile
+    fn name(&self) -> &str {
+        &self.profile.name
     }
 
-    fn construct<'a>(
-        &'a self,
-        _model: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Arc<dyn Agent>, AgentFailure>> {
+    fn profile(&self) -> AgentProfile {
+        self.profile.clone()
+    }
+
+    fn construct(
+        &self,
+        _construction: Construction,
+    ) -> BoxFuture<'_, Result<Arc<dyn Agent>, AgentFailure>> {
         let agent: Arc<dyn Agent> = Arc::new(AcpAgent {
             name: self.profile.name.clone(),
             command: Arc::clone(&self.command),
@@ -101,6 +121,16 @@ impl<W: World> AgentFactory for AcpFactory<W> {
             running: Mutex::new(None),
         });
         Box::pin(std::future::ready(Ok(agent)))
+    }
+
+    /// Starts the process, opens a session in it and ends it.
+    fn probe(&self) -> BoxFuture<'_, Result<AgentProfile, AgentFailure>> {
+        let late = async {
+            self.world.sleep_until(self.world.now().plus(PROBE_MAX)).await;
+            let detail = format!("no session within {} s", PROBE_MAX.as_millis() / 1_000);
+            Err(AgentFailure { kind: FailureKind::Unreachable, detail })
+        };
+        Box::pin(self.try_out().or(late))
     }
 }
 
@@ -164,7 +194,9 @@ impl<W: World> AcpAgent<W> {
                     Connection::open(&self.world, &self.processes, &self.name, &self.command);
                 match opened {
                     Ok(connection) => (connection, None, true),
-                    Err(error) => return (Returned::Failed(self.not_started(&error)), None),
+                    Err(error) => {
+                        return (Returned::Failed(not_started(&self.command, &error)), None);
+                    }
                 }
             }
         };
@@ -219,12 +251,6 @@ impl<W: World> AcpAgent<W> {
         let group = Some(Arc::clone(group));
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = group;
     }
-
-    fn not_started(&self, error: &std::io::Error) -> AgentFailure {
-        let program = self.command.program.display();
-        let detail = format!("{program} cannot be started: {error}");
-        AgentFailure { kind: FailureKind::Internal, detail }
-    }
 }
 
 /// Clears the place of the running invocation at its end.
@@ -240,6 +266,12 @@ impl Drop for Running<'_> {
 async fn interrupted(interrupt: &Interrupt) -> Result<String, Returned> {
     interrupt.asked().await;
     Err(Returned::Interrupted)
+}
+
+fn not_started(command: &AcpCommand, error: &std::io::Error) -> AgentFailure {
+    let program = command.program.display();
+    let detail = format!("{program} cannot be started: {error}");
+    AgentFailure { kind: FailureKind::Internal, detail }
 }
 
 fn prompt(context: &[ContextMessage], is_fresh: bool) -> Vec<Value> {

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use futures_lite::FutureExt;
 use runwarden_protocol::instant::Duration;
-use runwarden_runtime::ports::agent::{AgentProfile, BoxFuture};
+use runwarden_runtime::ports::agent::BoxFuture;
 use runwarden_runtime::ports::{
-    Agent, AgentFactory, AgentFailure, EventSink, Invocation, Returned, Signal, World,
+    Agent, AgentFactory, AgentFailure, AgentProfile, Construction, EventSink, Invocation, Returned,
+    Signal, World,
 };
 
 use super::interrupt::{Interrupt, Interrupts};
@@ -37,26 +38,34 @@ struct DemoAgent<W> {
 impl<W: World> DemoFactory<W> {
     /// A factory whose agents take `pace` per word; [`Duration::ZERO`] never touches the timer.
     pub fn new(name: String, label: String, world: W, pace: Duration) -> Self {
-        let profile = AgentProfile { name, label, models: Vec::new(), default_model: None };
+        let profile = AgentProfile::new(name, label);
         Self { profile, world, pace }
     }
 }
 
 impl<W: World> AgentFactory for DemoFactory<W> {
-    fn profile(&self) -> &AgentProfile {
-        &self.profile
+    fn name(&self) -> &str {
+        &self.profile.name
     }
 
-    fn construct<'a>(
-        &'a self,
-        _model: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Arc<dyn Agent>, AgentFailure>> {
+    fn profile(&self) -> AgentProfile {
+        self.profile.clone()
+    }
+
+    fn construct(
+        &self,
+        _construction: Construction,
+    ) -> BoxFuture<'_, Result<Arc<dyn Agent>, AgentFailure>> {
         let agent: Arc<dyn Agent> = Arc::new(DemoAgent {
             world: self.world.clone(),
             pace: self.pace,
             interrupts: Interrupts::default(),
         });
         Box::pin(std::future::ready(Ok(agent)))
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<AgentProfile, AgentFailure>> {
+        Box::pin(std::future::ready(Ok(self.profile())))
     }
 }
 

@@ -63,6 +63,19 @@ pub(super) async fn exchange<W: World>(
     }
 }
 
+/// Connects within [`CONNECT_MAX`].
+///
+/// # Errors
+/// Every failure is [`FailureKind::Unreachable`].
+pub(super) async fn reach<W: World>(
+    endpoint: &Endpoint,
+    world: &W,
+) -> Result<Box<dyn Connection>, AgentFailure> {
+    within(world, CONNECT_MAX, connect(endpoint))
+        .await
+        .unwrap_or_else(|| Err(failure(FailureKind::Unreachable, "no connection within 10 s")))
+}
+
 /// Why an exchange ended early.
 enum Ended {
     SinkClosed,
@@ -109,9 +122,7 @@ async fn attempt<W: World>(
     body: &Value,
     sink: &EventSink,
 ) -> Result<(), Ended> {
-    let stream = within(world, CONNECT_MAX, connect(endpoint))
-        .await
-        .unwrap_or_else(|| Err(failure(FailureKind::Unreachable, "no connection within 10 s")))?;
+    let stream = reach(endpoint, world).await?;
     let (mut sender, connection) = http1::Builder::new()
         .max_buf_size(READ_BUFFER_BYTES_MAX)
         .handshake(FuturesIo::new(stream))

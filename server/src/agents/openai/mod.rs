@@ -14,9 +14,10 @@ mod wire;
 use std::sync::Arc;
 
 use futures_lite::FutureExt;
-use runwarden_runtime::ports::agent::{AgentProfile, BoxFuture};
+use runwarden_runtime::ports::agent::BoxFuture;
 use runwarden_runtime::ports::{
-    Agent, AgentFactory, AgentFailure, EventSink, Invocation, Returned, Signal, World,
+    Agent, AgentFactory, AgentFailure, AgentProfile, Construction, EventSink, Invocation, Returned,
+    Signal, World,
 };
 
 use super::interrupt::{Interrupt, Interrupts};
@@ -52,32 +53,41 @@ impl<W: World> OpenAiFactory<W> {
     /// A factory for `endpoint`. The world gives the timer of the bounds on silence.
     pub fn new(name: String, label: String, models: Models, endpoint: Endpoint, world: W) -> Self {
         let default_model = models.default;
-        let profile = AgentProfile {
-            name,
-            label,
-            models: models.offered,
-            default_model: Some(default_model.clone()),
-        };
+        let mut profile = AgentProfile::new(name, label);
+        profile.models = models.offered;
+        profile.default_model = Some(default_model.clone());
         Self { profile, default_model, endpoint: Arc::new(endpoint), world }
     }
 }
 
 impl<W: World> AgentFactory for OpenAiFactory<W> {
-    fn profile(&self) -> &AgentProfile {
-        &self.profile
+    fn name(&self) -> &str {
+        &self.profile.name
     }
 
-    fn construct<'a>(
-        &'a self,
-        model: Option<&'a str>,
-    ) -> BoxFuture<'a, Result<Arc<dyn Agent>, AgentFailure>> {
+    fn profile(&self) -> AgentProfile {
+        self.profile.clone()
+    }
+
+    fn construct(
+        &self,
+        construction: Construction,
+    ) -> BoxFuture<'_, Result<Arc<dyn Agent>, AgentFailure>> {
         let agent: Arc<dyn Agent> = Arc::new(OpenAiAgent {
-            model: model.unwrap_or(&self.default_model).to_owned(),
+            model: construction.model.unwrap_or_else(|| self.default_model.clone()),
             endpoint: Arc::clone(&self.endpoint),
             world: self.world.clone(),
             interrupts: Interrupts::default(),
         });
         Box::pin(std::future::ready(Ok(agent)))
+    }
+
+    /// Reaches the endpoint; what it answers to a request without a model call differs too much to
+    /// be judged.
+    fn probe(&self) -> BoxFuture<'_, Result<AgentProfile, AgentFailure>> {
+        Box::pin(async move {
+            exchange::reach(&self.endpoint, &self.world).await.map(|_connection| self.profile())
+        })
     }
 }
 
