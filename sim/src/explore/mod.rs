@@ -13,5 +13,5 @@ mod world;
 
 pub use budget::{Budget, BudgetError, COUNT_MAX};
 pub use play::{NotTaken, Play, Recording};
-pub use search::{Found, STATES_MAX, ScheduledStep, search};
+pub use search::{Found, Limits, STATES_MAX, ScheduledStep, search};
 pub use world::{Broken, Choice, Conditions, World};

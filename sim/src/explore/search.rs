@@ -12,11 +12,31 @@ use super::world::{Broken, Choice, World};
 /// States a search visits at most, unless it is told otherwise.
 pub const STATES_MAX: usize = 20_000_000;
 
+/// How far a search goes, and what it looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits<'a> {
+    /// States visited at most.
+    pub states_max: usize,
+    /// Choices taken in a row at most.
+    pub depth_max: usize,
+    /// The rule looked for; a step that breaks another one is a dead end. Any rule without it.
+    pub rule: Option<&'a str>,
+}
+
+impl Limits<'_> {
+    /// A search for any broken rule in at most so many states.
+    pub const fn states(states_max: usize) -> Self {
+        Self { states_max, depth_max: usize::MAX, rule: None }
+    }
+}
+
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Whether every reachable state was visited.
     pub exhaustive: bool,
+    /// Whether the bound on states ended it.
+    pub is_cut: bool,
     /// States visited.
     pub states: usize,
     /// Choices taken.
@@ -40,32 +60,29 @@ pub struct ScheduledStep {
     pub label: String,
 }
 
-/// Visits every state reachable from `start`, at most `states_max` of them.
-pub fn search<G: Guards>(start: &World<G>, states_max: usize) -> Found {
+/// Visits every state reachable from `start` within `limits`.
+pub fn search<G: Guards>(start: &World<G>, limits: &Limits<'_>) -> Found {
     let mut search = Search {
         visited: FingerprintSet::default(),
         nodes: vec![Node { parent: 0, choice: 0 }],
         transitions: 0,
         is_cut: false,
-        states_max,
+        limits,
     };
     search.visited.insert(fingerprint(start));
     let mut frontier = vec![(0, start.clone())];
     let mut depth = 0;
-    while !frontier.is_empty() {
+    while !frontier.is_empty() && depth < limits.depth_max {
         match search.level(frontier) {
             Ok(next) => frontier = next,
             Err((node, last, broken)) => {
-                return search.found(
-                    depth + 1,
-                    Some(broken),
-                    schedule(start, search.path(node, last)),
-                );
+                let schedule = schedule(start, search.path(node, last));
+                return search.found(depth + 1, false, Some((broken, schedule)));
             }
         }
         depth += usize::from(!frontier.is_empty());
     }
-    search.found(depth, None, Vec::new())
+    search.found(depth, frontier.is_empty(), None)
 }
 
 /// How a state was reached first.
@@ -74,17 +91,17 @@ struct Node {
     choice: u16,
 }
 
-struct Search {
+struct Search<'a> {
     visited: FingerprintSet,
     nodes: Vec<Node>,
     transitions: u64,
     is_cut: bool,
-    states_max: usize,
+    limits: &'a Limits<'a>,
 }
 
 type Frontier<G> = Vec<(u32, World<G>)>;
 
-impl Search {
+impl Search<'_> {
     /// Takes every choice in every state of one depth.
     fn level<G: Guards>(
         &mut self,
@@ -98,11 +115,16 @@ impl Search {
             for (index, choice) in (0_u16..).zip(&choices) {
                 let mut after = world.clone();
                 self.transitions += 1;
-                attempt(&mut after, *choice).map_err(|broken| (node, index, broken))?;
+                if let Err(broken) = attempt(&mut after, *choice) {
+                    if self.limits.rule.is_none_or(|rule| rule == broken.rule) {
+                        return Err((node, index, broken));
+                    }
+                    continue;
+                }
                 if !self.visited.insert(fingerprint(&after)) {
                     continue;
                 }
-                if self.nodes.len() >= self.states_max {
+                if self.nodes.len() >= self.limits.states_max {
                     self.is_cut = true;
                     return Ok(Vec::new());
                 }
@@ -125,11 +147,19 @@ impl Search {
         path
     }
 
-    fn found(&self, depth: usize, broken: Option<Broken>, schedule: Vec<ScheduledStep>) -> Found {
+    fn found(
+        &self,
+        depth: usize,
+        is_all: bool,
+        broken: Option<(Broken, Vec<ScheduledStep>)>,
+    ) -> Found {
         let bytes = self.visited.capacity() * (size_of::<u64>() + 1)
             + self.nodes.capacity() * size_of::<Node>();
+        let (broken, schedule) =
+            broken.map_or((None, Vec::new()), |(broken, schedule)| (Some(broken), schedule));
         Found {
-            exhaustive: !self.is_cut && broken.is_none(),
+            exhaustive: is_all && !self.is_cut,
+            is_cut: self.is_cut,
             states: self.nodes.len(),
             transitions: self.transitions,
             depth,

@@ -4,7 +4,7 @@ mod catalogue;
 
 use runwarden_protocol::run::guards::{Guards, Rules};
 
-use crate::explore::{Budget, Choice, Conditions, Found, Play, Recording, World, search};
+use crate::explore::{Budget, Choice, Conditions, Found, Limits, Play, Recording, World, search};
 use crate::race::Ring;
 
 pub use catalogue::ALL;
@@ -35,7 +35,7 @@ pub struct Variant {
     pub name: &'static str,
     /// The rule or invariant it is caught by.
     pub rule: &'static str,
-    search: fn(&Scenario, Budget, usize) -> Found,
+    search: fn(&Scenario, Budget, &Limits<'_>) -> Found,
     begin: fn(&Scenario, Budget, Recording) -> Box<dyn Play>,
 }
 
@@ -52,9 +52,15 @@ impl Scenario {
 
     /// Searches the real machines, or those of a variant.
     pub fn explore(&self, variant: Option<&Variant>, budget: Budget, states_max: usize) -> Found {
-        let search = variant
-            .map_or(run::<Rules> as fn(&Self, Budget, usize) -> Found, |variant| variant.search);
-        search(self, budget, states_max)
+        self.search(variant, budget, &Limits::states(states_max))
+    }
+
+    /// Searches the real machines, or those of a variant, within `limits`.
+    pub fn search(&self, variant: Option<&Variant>, budget: Budget, limits: &Limits<'_>) -> Found {
+        match variant {
+            Some(variant) => (variant.search)(self, budget, limits),
+            None => run::<Rules>(self, budget, limits),
+        }
     }
 
     /// The state its search begins from, to follow schedules one choice at a time.
@@ -80,8 +86,8 @@ impl Variant {
 /// What may happen until a scenario begins.
 const BEFORE: Budget = Budget { clients: 15, events: 15, stops: 15, drops: 15, crashes: 15 };
 
-fn run<G: Guards>(scenario: &Scenario, budget: Budget, states_max: usize) -> Found {
-    search(&world::<G>(scenario, budget, Recording::Off), states_max)
+fn run<G: Guards>(scenario: &Scenario, budget: Budget, limits: &Limits<'_>) -> Found {
+    search(&world::<G>(scenario, budget, Recording::Off), limits)
 }
 
 fn begin<G: Guards>(scenario: &Scenario, budget: Budget, recording: Recording) -> Box<dyn Play> {
