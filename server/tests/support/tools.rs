@@ -49,6 +49,14 @@ pub(crate) fn chromium() -> Option<PathBuf> {
     )
 }
 
+/// The path of Python, or `None` when the test is to be skipped.
+///
+/// # Panics
+/// When Python is missing and [`REQUIRE_TOOLS`] is set.
+pub(crate) fn python() -> Option<PathBuf> {
+    required(on_path(&["python3"]), "Python is not on PATH: install python3 and python3-venv")
+}
+
 /// The folder of the browser tests with its packages, or `None` when the test is to be skipped.
 ///
 /// # Panics
