@@ -13,7 +13,8 @@ use std::process::Command;
 use process::Server;
 
 /// Tests of the page's modules, which need no browser.
-const OF_MODULES: [&str; 3] = ["projection.test.mjs", "reconnect.test.mjs", "requests.test.mjs"];
+const OF_MODULES: [&str; 4] =
+    ["diff.test.mjs", "projection.test.mjs", "reconnect.test.mjs", "requests.test.mjs"];
 
 /// Tests of the page with states that a real server is not brought into at will; they bring their own.
 const OF_THE_PAGE: [&str; 1] = ["page.test.mjs"];

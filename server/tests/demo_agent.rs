@@ -63,7 +63,10 @@ fn the_same_prompt_gets_the_same_events() {
 #[test]
 fn help_lists_every_command_and_an_unknown_one_gets_it_too() {
     let help = text_of(&run(&["/help"]).0, ItemKind::Text);
-    for command in ["/slow", "/tool", "/ask", "/fail", "/wedge", "/flood", "/help"] {
+    for command in [
+        "/slow", "/plan", "/tool", "/diff", "/long", "/permit", "/ask", "/ask2", "/fail", "/wedge",
+        "/flood", "/help",
+    ] {
         assert!(help.contains(&format!("`{command}`")), "{command}");
     }
     let unknown = text_of(&run(&["/nonsense now"]).0, ItemKind::Text);
@@ -126,6 +129,72 @@ fn a_question_whose_asker_is_gone_counts_as_unanswered() {
         block_on(collect_with(&agent, invocation(&["/ask"], None), |_question| None));
     assert_eq!(returned, Returned::Completed);
     assert!(text_of(&seen, ItemKind::Text).contains("Nobody answered"));
+}
+
+#[test]
+fn a_permission_decides_what_becomes_of_the_tool_call() {
+    let agent = demo(&ManualWorld::standing(), Duration::ZERO);
+    for (choice, status) in [("Allow once", "done"), ("Reject", "failed")] {
+        let (seen, returned) =
+            block_on(collect_with(&agent, invocation(&["/permit"], None), move |question| {
+                assert!(question.approval && question.options.len() == 4);
+                Some(QuestionReply::Answered(json!({"choice": choice})))
+            }));
+        assert_eq!(returned, Returned::Completed);
+        let last = seen.iter().rev().find_map(|seen| match seen {
+            Seen::Update { kind: ItemKind::Tool, value, .. } => Some(value["status"].clone()),
+            _ => None,
+        });
+        assert_eq!(last, Some(json!(status)), "{choice}");
+    }
+}
+
+#[test]
+fn two_questions_are_open_at_once_and_answered_in_any_order() {
+    let agent = demo(&ManualWorld::standing(), Duration::ZERO);
+    let (sink, events) = EventSink::bounded(64);
+    let invoked = Arc::clone(&agent).invoke(invocation(&["/ask2"], None), sink);
+    let answered = async {
+        let mut open = Vec::new();
+        let mut said = String::new();
+        while let Ok(event) = events.recv().await {
+            match event {
+                AgentEvent::Question { reply, .. } => open.push(reply),
+                AgentEvent::Text { text, .. } => said.push_str(&text),
+                AgentEvent::Update { .. } | AgentEvent::Usage(_) => {}
+            }
+            if open.len() == 2 {
+                for (reply, word) in open.drain(..).rev().zip(["second", "first"]) {
+                    reply.send(QuestionReply::Answered(json!({"text": word}))).await.unwrap();
+                }
+            }
+        }
+        said
+    };
+    let (returned, said) = block_on(zip(invoked, answered));
+    assert_eq!(returned, Returned::Completed);
+    assert!(said.contains("`first` and `second`"), "{said}");
+}
+
+#[test]
+fn plans_changes_and_long_outputs_are_values_a_page_can_draw() {
+    let last = |prompt: &str, wanted: ItemKind| {
+        let (seen, returned) = run(&[prompt]);
+        assert_eq!(returned, Returned::Completed);
+        seen.into_iter()
+            .rev()
+            .find_map(|seen| match seen {
+                Seen::Update { kind, value, .. } if kind == wanted => Some(value),
+                _ => None,
+            })
+            .unwrap()
+    };
+    let plan = last("/plan", ItemKind::Notice)["plan"].clone();
+    assert!(plan.as_array().unwrap().iter().all(|entry| entry["status"] == "completed"));
+    let output = last("/diff", ItemKind::Tool)["output"].clone();
+    assert_eq!((output[1]["path"].is_string(), &output[2]["old"]), (true, &json!(null)));
+    assert_ne!(output[1]["old"], output[1]["new"]);
+    assert_eq!(last("/long", ItemKind::Tool)["status"], "failed");
 }
 
 #[test]

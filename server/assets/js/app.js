@@ -4,8 +4,11 @@
  */
 
 import { Connection, randomId } from "./connection.js";
-import { textOfRefusal } from "./codes.js";
+import { textOfOutcome } from "./codes.js";
+import { ErrorCards } from "./control/errors.js";
+import { Questions } from "./control/questions.js";
 import { Drafts } from "./drafts.js";
+import { DEMO_EXAMPLES } from "./examples.js";
 import { ErrorStore } from "./errors.js";
 import { pageBuild, placeSession, placedSession, socketUrl, urlOf } from "./place.js";
 import { Projection } from "./projection.js";
@@ -16,6 +19,9 @@ const LIST_PAGE = 100;
 
 export class App {
   #changed;
+  #questions;
+  #errorCards;
+  #clockOffset = 0;
   #restoring = 0;
   #waitUntil = 0;
 
@@ -47,6 +53,12 @@ export class App {
       signedOut: () => this.#forget(),
       unreached: () => this.#probe(),
     });
+    const host = {
+      connection: this.connection, pending: this.pending, changed, current: () => this.projection,
+      notice: (control, text) => this.#notice(control, text),
+    };
+    this.#questions = new Questions(host);
+    this.#errorCards = new ErrorCards(host, () => this.errors);
   }
 
   /** Signs in with the token of the address, if there is one, and connects. */
@@ -123,39 +135,19 @@ export class App {
     this.#changed();
   }
 
+  /** Answers a question of the session on screen. */
   answer(question, answer) {
-    const key = `question:${question.question_id}`;
-    if (this.pending.has(key)) return;
-    this.pending.add(key);
-    this.#notice(key, null);
-    const fields = {
-      session_id: this.projection.sessionId, question_id: question.question_id,
-      question_version: question.question_version, answer, idempotency_key: randomId(),
-    };
-    const { projection } = this;
-    this.connection.request("answer_question", fields, (result) => {
-      this.pending.delete(key);
-      if (result.outcome === "done") projection.frame("question_resolved", result.data);
-      else this.#notice(key, textOfOutcome(result));
-      if (result.data?.code === "gone") projection.frame("question_resolved", { question_id: question.question_id, outcome: "expired" });
-      this.#changed();
-    }, () => this.pending.delete(key));
-    this.#changed();
+    this.#questions.answer(question, answer);
   }
 
+  /** Marks an error record as seen. */
   acknowledge(record) {
-    const key = `error:${record.error_id}`;
-    if (record.code === "connection_lost") this.errors.close([record.error_id]);
-    else if (!this.pending.has(key)) {
-      this.pending.add(key);
-      this.connection.request("acknowledge_user_error", { error_id: record.error_id }, (result) => {
-        this.pending.delete(key);
-        if (result.outcome === "done") this.errors.close([record.error_id]);
-        else this.#notice(key, textOfOutcome(result));
-        this.#changed();
-      }, () => this.pending.delete(key));
-    }
-    this.#changed();
+    this.#errorCards.acknowledge(record);
+  }
+
+  /** The time of the server, as far as its last heartbeat tells. */
+  serverNow() {
+    return Date.now() + this.#clockOffset;
   }
 
   loadEarlier() {
@@ -176,6 +168,12 @@ export class App {
   get maySend() {
     if (!this.#live() || this.creating || performance.now() < this.#waitUntil) return false;
     return this.projection === null || this.projection.maySend;
+  }
+
+  /** Prompts to try, where the demo agent answers. */
+  get examples() {
+    const agent = this.projection === null ? null : (this.projection.item ?? this.projection.manifest)?.agent;
+    return agent === "demo" || agent === null ? DEMO_EXAMPLES : [];
   }
 
   notice(control) {
@@ -390,6 +388,7 @@ export class App {
     else if (type === "operation_recovered") this.errors.close(data.error_ids);
     else if (type === "reload_required") this.reloadRequired = true;
     else if (type === "status") this.serverState = data.state;
+    else if (type === "heartbeat") this.#clockOffset = data.server_time - Date.now();
     else if (type === "recovery_required" && !owned) this.#reopen();
     else if (data.session_id && data.session_id === this.projection?.sessionId && !owned) this.#push(type, data);
   }
@@ -500,9 +499,3 @@ const ENDINGS = {
   failed: "The run failed.",
   interrupted: "The run was interrupted.",
 };
-
-function textOfOutcome({ outcome, data }) {
-  if (outcome === "refused" || outcome === "failed") return textOfRefusal(data);
-  if (outcome === "unknown") return "The server gave no answer, so the outcome is not known.";
-  return "The server did not answer. Check the connection and try again.";
-}

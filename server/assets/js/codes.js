@@ -55,3 +55,10 @@ export function textOfRefusal(data) {
   if (data?.retry_after_ms) text += ` Wait ${Math.ceil(data.retry_after_ms / 1000)} s.`;
   return text;
 }
+
+/** Text for a request that did not end as done. */
+export function textOfOutcome({ outcome, data }) {
+  if (outcome === "refused" || outcome === "failed") return textOfRefusal(data);
+  if (outcome === "unknown") return "The server gave no answer, so the outcome is not known.";
+  return "The server did not answer. Check the connection and try again.";
+}

@@ -110,6 +110,24 @@ export class Projection {
     return effects;
   }
 
+  /** This window's answer was taken. */
+  answered(questionId, answer, outcome) {
+    const question = this.questions.get(questionId);
+    if (question && outcome === "answered") question.answer = answer;
+    this.#resolve(questionId, outcome);
+  }
+
+  /** A question turned out to be open no more, for a reason that was not told. */
+  gone(questionId) {
+    const question = this.questions.get(questionId);
+    if (question?.outcome === null) question.outcome = "closed";
+  }
+
+  /** Questions that wait for an answer, in the order they were asked. */
+  get openQuestions() {
+    return [...this.questions.values()].filter((question) => question.outcome === null);
+  }
+
   pageFailed(code) {
     return this.history.failed(code);
   }

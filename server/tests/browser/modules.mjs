@@ -18,3 +18,4 @@ export const timeline = await load("timeline");
 export const history = await load("history");
 export const errors = await load("errors");
 export const sessions = await load("sessions");
+export const diff = await load("diff");

@@ -1,6 +1,7 @@
 /** The composer: draft, Send, Stop and the notices of both (UIX-18, WEB-18, STOP-19). */
 
 import { h, icon, setAttribute, setText, show } from "./dom.js";
+import { Tray } from "./tray.js";
 
 const HINT = "Enter sends, Shift+Enter adds a line";
 
@@ -10,8 +11,8 @@ export class Composer {
   #sessionId = undefined;
   #draftVersion = -1;
 
-  /** `onSend` runs after a message left the composer. */
-  constructor(app, onSend) {
+  /** `onSend()` runs after a message left the composer; `reveal` and `sees` are those of the tray. */
+  constructor(app, { onSend, reveal, sees }) {
     this.#app = app;
     this.#onSend = onSend;
     this.field = h("textarea", { rows: "1", "aria-label": "Message", "aria-describedby": "composer-hint", placeholder: "Write a message", spellcheck: "true" });
@@ -20,9 +21,10 @@ export class Composer {
     this.stopLabel = h("span", {}, "Stop");
     this.stop = h("button", { type: "button", class: "stop", hidden: true, onclick: () => app.stop() }, icon("stop"), this.stopLabel);
     this.notice = h("p", { class: "control-notice", role: "alert", hidden: true });
+    this.tray = new Tray(app, { reveal, sees });
     this.hint = h("p", { class: "hint", id: "composer-hint" }, HINT);
     this.node = h("form", { class: "composer", "aria-label": "Message to the agent" },
-      this.notice, h("div", { class: "composer-box" }, this.grow, h("div", { class: "composer-controls" }, this.stop, this.send)), this.hint);
+      this.tray.node, this.notice, h("div", { class: "composer-box" }, this.grow, h("div", { class: "composer-controls" }, this.stop, this.send)), this.hint);
     this.node.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -35,6 +37,7 @@ export class Composer {
     const { projection, drafts, connection, pending } = this.#app;
     const sessionId = projection?.sessionId ?? null;
     if (sessionId !== this.#sessionId || drafts.version !== this.#draftVersion) this.#showDraft(sessionId, drafts);
+    this.tray.update();
     const stopping = projection?.run?.phase === "cancelling" || pending.has("stop");
     const mayStop = projection?.mayStop ?? false;
     const focused = document.activeElement === this.stop;
@@ -50,6 +53,13 @@ export class Composer {
     setText(this.hint, this.#hint(projection, connection.condition, mayStop, stopping));
   }
 
+  /** Puts a text into the field as if it had been typed. */
+  suggest(text) {
+    this.field.value = text;
+    this.#typed();
+    this.focus();
+  }
+
   focus() {
     this.field.focus({ preventScroll: true });
   }
@@ -57,10 +67,7 @@ export class Composer {
   #hint(projection, condition, mayStop, stopping) {
     if (condition === "reconnecting" || condition === "stopped") return "Not connected. Your text stays here.";
     if (stopping) return "Stopping. The run ends when the server confirms it.";
-    if (projection?.item?.status === "waiting") return "The agent waits for your answer. Esc goes to Stop.";
     if (mayStop) return "The agent is working. Esc goes to Stop.";
-    if (projection?.item?.status === "stopping") return "The stopped run is winding down. You can send in a moment.";
-    if (projection?.item?.status === "unsettled") return "This session is being recovered. You can send in a moment.";
     if (this.#app.creating || projection?.submitting) return "Sending…";
     return HINT;
   }

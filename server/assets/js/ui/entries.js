@@ -2,11 +2,11 @@
 
 import { detailOf, textOfCode } from "../codes.js";
 import { h, icon, Keyed, setText, show } from "./dom.js";
-import { count, duration, timeTexts } from "./format.js";
+import { contextFact, duration, timeTexts, usageFacts } from "./format.js";
 import { itemView } from "./items.js";
 import { questionView } from "./question.js";
+import { phaseText } from "./states.js";
 
-const PHASES = { starting: "Starting…", running: "Working…", finalizing: "Finishing…", cancelling: "Stopping…" };
 const ROW_NOTES = { failed: "This answer is incomplete: the run failed." };
 const MARKERS = { cancelled: "Stopped", interrupted: "Interrupted", failed: "Failed", superseded: "Replaced" };
 
@@ -73,7 +73,8 @@ function answerView(app, first) {
 /** Items and questions of an answer in their order. */
 function partsOf(entry) {
   const settled = entry.kind === "answer" || entry.terminal !== null;
-  const last = entry.items.at(-1);
+  const asking = (entry.questions ?? []).some((question) => question.outcome === null);
+  const last = asking ? null : entry.items.at(-1);
   const parts = entry.items.map((item) => {
     const active = !settled && item === last;
     return { key: `item:${item.id}`, version: `${item.version}:${settled}:${active}`, order: item.order, item, final: settled, active };
@@ -88,32 +89,36 @@ function phaseLine() {
   const label = h("span", { class: "phase-label" });
   const time = h("span", { class: "phase-time", "aria-hidden": "true" });
   const node = h("p", { class: "phase" }, h("span", { class: "pulse", "aria-hidden": "true" }), label, time);
+  let seen = { phase: null, at: 0 };
   return {
     node,
     update(entry) {
       const shown = entry.kind === "live" && entry.phase !== null;
       show(node, shown);
       if (!shown) return;
+      if (seen.phase !== entry.phase) seen = { phase: entry.phase, at: Date.now() };
       node.dataset.phase = entry.phase;
-      const asking = entry.phase === "running" && entry.questions.some((question) => question.outcome === null);
-      setText(label, asking ? "Waiting for your answer" : (PHASES[entry.phase] ?? "Working…"));
-      const elapsed = entry.since === null ? 0 : Date.now() - entry.since;
+      const open = entry.questions.filter((question) => question.outcome === null).length;
+      const elapsed = Date.now() - (entry.since ?? seen.at);
+      setText(label, phaseText(entry.phase, open, elapsed));
       setText(time, elapsed >= 2_000 ? duration(elapsed) : "");
     },
   };
 }
 
+/** Who answered, when, and what it used: as stored with the run, whatever is chosen now (AGT-05, USE-01). */
 function footOf(foot, entry) {
   const { row } = entry;
   show(foot, entry.kind === "answer" && row !== null && row !== undefined);
   if (foot.hidden) return;
   const time = timeTexts(row.created_at);
-  const facts = [row.agent, row.model].filter(Boolean);
-  if (row.usage?.output) facts.push(`${count(row.usage.output)} tokens`);
   const parts = [];
   if (ROW_NOTES[entry.status]) parts.push(h("span", { class: "row-note" }, ROW_NOTES[entry.status]));
   parts.push(h("time", { datetime: time.iso, title: time.full }, time.short));
-  for (const fact of facts) parts.push(h("span", {}, fact));
+  const names = [row.agent, row.model].filter(Boolean).join(" · ");
+  if (names !== "") parts.push(h("span", { class: "row-agent" }, names));
+  const facts = [...usageFacts(row.usage), contextFact(row.usage)].filter(Boolean);
+  for (const { text, full } of facts) parts.push(h("span", { class: "row-usage", title: full }, text));
   if (row.body === null && row.summary) parts.push(h("span", {}, "Too long to show here in full."));
   foot.replaceChildren(...parts);
 }

@@ -26,3 +26,47 @@ export function duration(ms) {
 export function count(value) {
   return COUNT.format(value);
 }
+
+/** A size in bytes, compact. */
+export function bytes(size) {
+  if (size < 1_000) return `${size} B`;
+  return size < 1_000_000 ? `${(size / 1_000).toFixed(size < 10_000 ? 1 : 0)} kB` : `${(size / 1_000_000).toFixed(1)} MB`;
+}
+
+/**
+ * The known values of a usage as short facts, each `{text, full}` (USE-01). The cost is in millionths
+ * of the currency the operator configured.
+ */
+export function usageFacts(usage) {
+  const facts = [];
+  if (usage === null || usage === undefined) return facts;
+  const add = (value, text, full) => isKnown(value) && facts.push({ text, full });
+  add(usage.input, `${count(usage.input)} in${isKnown(usage.cached) && usage.cached > 0 ? ` (${count(usage.cached)} cached)` : ""}`, `${whole(usage.input)} tokens in, of them ${whole(usage.cached ?? 0)} from a cache`);
+  add(usage.output, `${count(usage.output)} out`, `${whole(usage.output)} tokens out`);
+  add(usage.cost, `cost ${cost(usage.cost)}`, `cost ${(usage.cost / 1_000_000).toFixed(6)} in the currency of the agent`);
+  return facts;
+}
+
+/** How full the context is, as `{text, share}`, or null when it is not known. */
+export function contextFact(usage) {
+  const used = usage?.context_used;
+  const max = usage?.context_max;
+  if (!isKnown(used)) return null;
+  if (!isKnown(max) || max <= 0) return { text: `context ${count(used)}`, full: `${whole(used)} tokens of context in use`, share: null };
+  const share = Math.min(1, used / max);
+  return { text: `context ${count(used)} of ${count(max)}`, full: `${whole(used)} of ${whole(max)} tokens of context in use (${Math.round(share * 100)} %)`, share };
+}
+
+function isKnown(value) {
+  return typeof value === "number";
+}
+
+function whole(value) {
+  return value.toLocaleString("en");
+}
+
+function cost(millionths) {
+  const value = millionths / 1_000_000;
+  if (value === 0) return "0";
+  return value >= 1 ? value.toFixed(2) : value.toPrecision(2);
+}

@@ -2,23 +2,22 @@
 
 import { MarkdownView } from "../markdown.js";
 import { h, icon, setText, show } from "./dom.js";
+import { foldable } from "./fold.js";
+import { isPlan, planView } from "./plan.js";
+import { toolView } from "./tool.js";
 
 /** Share of time that drawing one growing item may take before updates are spaced out. */
 const DRAW_SHARE = 4;
-const OUTPUT_SHOWN_MAX = 32_768;
-
-/** Items a person unfolded stay unfolded when the run settles. */
-const unfolded = new Set();
 
 /**
  * Creates the view of an item; entries carry `item`, `final` (nothing of it can
  * change any more) and `active` (the agent is at it).
  */
 export function itemView({ item }) {
-  if (item.kind === "thinking") return thinkingView(item);
+  if (item.kind === "thinking") return thinkingView();
   if (item.kind === "tool") return toolView(item);
   if (item.kind === "compression") return compressionView();
-  if (item.kind === "notice") return noticeView();
+  if (item.kind === "notice") return isPlan(item) ? planView() : noticeView();
   return textView(item.kind);
 }
 
@@ -48,18 +47,11 @@ function paced(view) {
   return draw;
 }
 
-function foldable(item, className, summary, body) {
-  const node = h("details", { class: `card ${className}` }, summary, body);
-  node.open = unfolded.has(item.id);
-  node.addEventListener("toggle", () => (node.open ? unfolded.add(item.id) : unfolded.delete(item.id)));
-  return node;
-}
-
-function thinkingView(first) {
+function thinkingView() {
   const label = h("span", { class: "card-title" });
   const preview = h("span", { class: "card-preview" });
   const body = h("div", { class: "card-body thinking-text" });
-  const node = foldable(first, "thinking", h("summary", {}, icon("thought"), label, preview, icon("chevron")), body);
+  const node = foldable("thinking", false, h("summary", {}, icon("thought"), label, preview, icon("chevron")), body);
   return {
     node,
     update({ item, active }) {
@@ -72,44 +64,6 @@ function thinkingView(first) {
   };
 }
 
-function toolView(first) {
-  const state = h("span", { class: "tool-state" });
-  const name = h("span", { class: "card-title mono" });
-  const preview = h("span", { class: "card-preview" });
-  const body = h("div", { class: "card-body" });
-  const node = foldable(first, "tool", h("summary", {}, state, name, preview, icon("chevron")), body);
-  let shown = null;
-  return {
-    node,
-    update({ item, final }) {
-      const value = item.value ?? {};
-      const status = final && value.status === "running" ? "ended" : (value.status ?? "running");
-      setText(name, String(value.name ?? "tool"));
-      setText(preview, String(value.summary ?? ""));
-      if (shown !== status) state.replaceChildren(stateMark(status), h("span", { class: "visually-hidden" }, TOOL_STATES[status] ?? status));
-      shown = status;
-      node.dataset.status = status;
-      body.replaceChildren(...section("Input", value.input), ...section("Output", value.output));
-      if (body.childElementCount === 0) body.append(h("p", { class: "muted" }, status === "running" ? "No output yet." : "No output."));
-    },
-  };
-}
-
-const TOOL_STATES = { running: "running", done: "done", failed: "failed", ended: "did not finish" };
-
-function stateMark(status) {
-  if (status === "done") return icon("check");
-  if (status === "failed" || status === "ended") return icon("cross");
-  return h("span", { class: "spinner", "aria-hidden": "true" });
-}
-
-function section(title, value) {
-  if (value === null || value === undefined || value === "") return [];
-  const whole = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-  const text = whole.length > OUTPUT_SHOWN_MAX ? `${whole.slice(0, OUTPUT_SHOWN_MAX)}\n… ${whole.length - OUTPUT_SHOWN_MAX} more characters` : whole;
-  return [h("p", { class: "card-label" }, title), h("pre", { tabindex: "0" }, h("code", {}, text))];
-}
-
 function compressionView() {
   const label = h("span", {});
   return {
@@ -119,12 +73,14 @@ function compressionView() {
 }
 
 function noticeView() {
-  const node = h("p", { class: "notice-line" });
+  const label = h("span", {});
+  const node = h("p", { class: "notice-line" }, icon("note"), label);
   return {
     node,
     update({ item }) {
-      const text = item.text ?? item.value?.text ?? item.value?.message ?? "";
-      setText(node, String(text));
+      const { value } = item;
+      const text = item.text ?? value?.text ?? value?.message ?? (value?.mode ? `Mode: ${value.mode.name ?? value.mode.id}` : "");
+      setText(label, String(text));
       show(node, text !== "");
     },
   };

@@ -17,8 +17,12 @@ export class Shell {
 
   constructor(app, toasts, announcer) {
     this.#app = app;
-    this.transcript = new Transcript(app);
-    this.composer = new Composer(app, () => { this.transcript.follow(); this.update(); });
+    this.transcript = new Transcript(app, (text) => this.composer.suggest(text));
+    this.composer = new Composer(app, {
+      onSend: () => { this.transcript.follow(); this.update(); },
+      reveal: (questionId) => this.transcript.reveal(questionId),
+      sees: (questionId) => this.transcript.sees(questionId),
+    });
     this.sidebar = new Sidebar(app, { chosen: () => this.#chosen(), problems: () => this.#openProblems() });
     this.badge = new Badge(app);
     this.signIn = new SignIn(app);

@@ -9,11 +9,14 @@ const NEAR_END_PX = 80;
 export class Transcript {
   #app;
   #sessionId = null;
+  #suggest;
   #entries;
   #follow = true;
 
-  constructor(app) {
+  /** `suggest(text)` puts a text into the composer. */
+  constructor(app, suggest) {
     this.#app = app;
+    this.#suggest = suggest;
     this.earlier = h("button", { type: "button", class: "secondary earlier", hidden: true, onclick: () => this.#loadEarlier() }, "Load earlier messages");
     this.list = h("ol", { class: "entries", role: "list" });
     this.empty = h("div", { class: "empty", hidden: true });
@@ -44,6 +47,23 @@ export class Transcript {
   /** Follows the end again, as after sending. */
   follow() {
     this.#follow = true;
+  }
+
+  /** Brings the card of a question into view and the focus to it. */
+  reveal(questionId) {
+    const card = document.getElementById(`prompt-${questionId}`)?.closest(".question");
+    if (!card) return;
+    card.scrollIntoView({ block: "center" });
+    (card.querySelector("button:enabled, input:enabled") ?? card).focus({ preventScroll: true });
+  }
+
+  /** Whether the card of a question is in view, at least its beginning. */
+  sees(questionId) {
+    const prompt = document.getElementById(`prompt-${questionId}`);
+    if (prompt === null) return false;
+    const { top, bottom } = this.scroller.getBoundingClientRect();
+    const at = prompt.getBoundingClientRect().top;
+    return at >= top && at <= bottom;
   }
 
   #switch(sessionId) {
@@ -84,11 +104,22 @@ export class Transcript {
     const blank = entries.length === 0;
     show(this.empty, blank);
     if (!blank) return;
-    const kind = waiting ? "waiting" : "start";
+    const examples = waiting ? [] : this.#app.examples;
+    const kind = waiting ? "waiting" : `start:${examples.length}`;
     if (this.empty.dataset.kind === kind) return;
     this.empty.dataset.kind = kind;
     if (waiting) this.empty.replaceChildren(h("p", { class: "muted" }, "Loading the conversation…"));
-    else this.empty.replaceChildren(h("h2", {}, "What should the agent do?"), h("p", { class: "muted" }, "Write a message below. You can stop the run at any time, close this page and come back: nothing is lost."));
+    else this.empty.replaceChildren(...this.#welcome(examples));
+  }
+
+  #welcome(examples) {
+    const buttons = examples.map(({ prompt, text }) => h("li", {},
+      h("button", { type: "button", class: "example", onclick: () => this.#suggest(prompt) }, h("code", {}, prompt), h("span", {}, text))));
+    return [
+      h("h2", {}, "What should the agent do?"),
+      h("p", { class: "muted" }, "Write a message below. You can stop the run at any time, close this page and come back: nothing is lost."),
+      ...(buttons.length > 0 ? [h("p", { class: "muted examples-label" }, "The demo agent needs no model. Try it:"), h("ul", { class: "examples", role: "list" }, ...buttons)] : []),
+    ];
   }
 
   #loadEarlier() {

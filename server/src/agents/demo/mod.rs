@@ -2,6 +2,7 @@
 
 mod perform;
 mod script;
+mod show;
 mod text;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use runwarden_runtime::ports::agent::{FailureKind, QuestionDraft, QuestionReply,
 use runwarden_runtime::ports::{AgentEvent, AgentFailure, EventSink, Returned, World};
 
 use super::script::{Act, Script};
-use super::text;
+use super::{show, text};
 
 /// Streams the events of one invocation.
 pub(super) struct Performer<W> {
@@ -15,12 +15,12 @@ pub(super) struct Performer<W> {
     pace: Duration,
     sink: EventSink,
     words_out: u64,
-    reply: QuestionReply,
+    replies: Vec<QuestionReply>,
 }
 
 impl<W: World> Performer<W> {
     pub(super) fn new(world: W, pace: Duration, sink: EventSink) -> Self {
-        Self { world, pace, sink, words_out: 0, reply: QuestionReply::Unanswered }
+        Self { world, pace, sink, words_out: 0, replies: Vec::new() }
     }
 
     /// Runs to the script's end. May be dropped at any await.
@@ -37,11 +37,12 @@ impl<W: World> Performer<W> {
                     self.pause(words).await;
                     Ok(())
                 }
-                Act::Ask(question) => self.ask(question).await,
+                Act::Ask(questions) => self.ask(questions).await,
                 Act::UseReply { item } => {
-                    let text = text::reply(&self.reply);
+                    let text = text::replies(&self.replies);
                     self.stream(item, ItemKind::Text, &text).await
                 }
+                Act::UsePermission { item } => self.use_permission(item).await,
                 Act::Fail => return Returned::Failed(failure()),
                 Act::Hang => std::future::pending().await,
             };
@@ -83,12 +84,28 @@ impl<W: World> Performer<W> {
         self.world.sleep_until(self.world.now().plus(Duration::from_micros(pause_us))).await;
     }
 
-    async fn ask(&mut self, question: QuestionDraft) -> Result<(), SinkClosed> {
-        let (reply, replied) = async_channel::bounded(1);
-        self.sink.send(AgentEvent::Question { question, reply }).await?;
-        // A dropped sender means that nobody will answer any more.
-        self.reply = replied.recv().await.unwrap_or(QuestionReply::Unanswered);
+    async fn ask(&mut self, questions: Vec<QuestionDraft>) -> Result<(), SinkClosed> {
+        let mut waiting = Vec::with_capacity(questions.len());
+        for question in questions {
+            let (reply, replied) = async_channel::bounded(1);
+            self.sink.send(AgentEvent::Question { question, reply }).await?;
+            waiting.push(replied);
+        }
+        self.replies.clear();
+        for replied in waiting {
+            // A dropped sender means that nobody will answer any more.
+            self.replies.push(replied.recv().await.unwrap_or(QuestionReply::Unanswered));
+        }
         Ok(())
+    }
+
+    async fn use_permission(&mut self, item: u32) -> Result<(), SinkClosed> {
+        let value = if text::permitted(&self.replies) {
+            show::deletion("done", Some("removed 212 files"))
+        } else {
+            show::deletion("failed", Some("not permitted"))
+        };
+        self.sink.send(AgentEvent::Update { item, kind: ItemKind::Tool, value }).await
     }
 }
 

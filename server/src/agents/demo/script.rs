@@ -4,7 +4,7 @@ use runwarden_protocol::journal::row::ItemKind;
 use runwarden_runtime::ports::agent::{ContextMessage, ContextRole, QuestionDraft};
 use serde_json::{Value, json};
 
-use super::text;
+use super::{show, text};
 
 /// Words that `/slow` streams: about 30 s at the default pace.
 const SLOW_WORDS: usize = 1_000;
@@ -40,10 +40,12 @@ pub(super) enum Act {
     Show { item: u32, kind: ItemKind, value: Value },
     /// Waits as long as this many words take.
     Pause { words: u32 },
-    /// Asks, and waits for the reply.
-    Ask(QuestionDraft),
-    /// Streams a text about the reply.
+    /// Asks all of these at once, and waits for every reply.
+    Ask(Vec<QuestionDraft>),
+    /// Streams a text about the replies.
     UseReply { item: u32 },
+    /// Ends the tool call that the permission was asked for.
+    UsePermission { item: u32 },
     /// Fails.
     Fail,
     /// Does nothing, for ever.
@@ -68,7 +70,12 @@ impl Script {
             Some("/help") => help(),
             Some("/slow") => slow(),
             Some("/tool") => tool(),
+            Some("/plan") => show::plan(),
+            Some("/diff") => show::diff(),
+            Some("/long") => show::long(),
+            Some("/permit") => show::permit(),
             Some("/ask") => ask(),
+            Some("/ask2") => show::ask_twice(),
             Some("/fail") => fail(),
             Some("/wedge") => wedge(),
             Some("/flood") => flood(),
@@ -78,11 +85,11 @@ impl Script {
     }
 }
 
-fn say(item: u32, text: impl Into<String>) -> Act {
+pub(super) fn say(item: u32, text: impl Into<String>) -> Act {
     Act::Stream { item, kind: ItemKind::Text, text: text.into() }
 }
 
-fn think(item: u32, text: &str) -> Act {
+pub(super) fn think(item: u32, text: &str) -> Act {
     Act::Stream { item, kind: ItemKind::Thinking, text: text.into() }
 }
 
@@ -119,7 +126,14 @@ fn tool() -> Vec<Act> {
     acts
 }
 
-fn call(item: u32, name: &str, input: &Value, output: &Value, summary: &str) -> [Act; 3] {
+/// The acts of a tool call that takes a while and succeeds.
+pub(super) fn call(
+    item: u32,
+    name: &str,
+    input: &Value,
+    output: &Value,
+    summary: &str,
+) -> [Act; 3] {
     let kind = ItemKind::Tool;
     let running = json!({"name": name, "status": "running", "input": input});
     let done = json!({
@@ -142,7 +156,7 @@ fn ask() -> Vec<Act> {
     };
     vec![
         say(1, "Before I go on I need to know one thing. "),
-        Act::Ask(question),
+        Act::Ask(vec![question]),
         Act::UseReply { item: 2 },
     ]
 }

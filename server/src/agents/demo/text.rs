@@ -14,12 +14,56 @@ const RECALL_CHARS_MAX: usize = 48;
 /// What the demo agent understands.
 pub(super) const HELP: &str = "I am the built-in demo agent. I answer any message, and these:\n\n\
 - `/slow` streams steady text for about 30 seconds; press Stop in the middle\n\
+- `/plan` works off a plan, step by step\n\
 - `/tool` makes two tool calls\n\
-- `/ask` asks you a question\n\
+- `/diff` changes two files and shows what changed\n\
+- `/long` shows a long output and a call that fails\n\
+- `/permit` asks for a permission with several options\n\
+- `/ask` asks you a question, `/ask2` two at once\n\
 - `/fail` fails after a few words\n\
 - `/wedge` ignores Stop, so that the server has to end it by force\n\
 - `/flood` sends 180 KiB in small pieces, as fast as it can\n\
 - `/help` shows this list\n";
+
+/// The answer after the last step of `/plan`.
+pub(super) const PLAN_ANSWER: &str = "All four steps are done:\n\n\
+1. the notes and the changelog agree\n2. three entries were missing and are written\n\
+3. the tests pass\n\nNothing else was touched.\n";
+
+/// A file before `/diff` changes it.
+pub(super) const CODE_BEFORE: &str = "//! Greetings.\n\n\
+use std::io::{self, Write};\n\n\
+/// Greets whoever runs the program.\n\
+pub fn greet() -> io::Result<()> {\n    \
+    let mut out = io::stdout().lock();\n    \
+    writeln!(out, \"Hello!\")?;\n    \
+    out.flush()\n}\n\n\
+/// Says good-bye.\n\
+pub fn leave() -> io::Result<()> {\n    \
+    let mut out = io::stdout().lock();\n    \
+    writeln!(out, \"Good-bye.\")?;\n    \
+    out.flush()\n}\n";
+
+/// The same file after it.
+pub(super) const CODE_AFTER: &str = "//! Greetings.\n\n\
+use std::io::{self, Write};\n\n\
+/// Greets a person by name; nobody in particular when the name is empty.\n\
+pub fn greet(name: &str) -> io::Result<()> {\n    \
+    let mut out = io::stdout().lock();\n    \
+    let name = if name.is_empty() { \"you\" } else { name };\n    \
+    writeln!(out, \"Hello, {name}!\")?;\n    \
+    out.flush()\n}\n\n\
+/// Says good-bye.\n\
+pub fn leave() -> io::Result<()> {\n    \
+    let mut out = io::stdout().lock();\n    \
+    writeln!(out, \"Good-bye.\")?;\n    \
+    out.flush()\n}\n";
+
+/// A file that `/diff` makes.
+pub(super) const CODE_NEW: &str = "use greeting::greet;\n\n\
+#[test]\n\
+fn an_empty_name_is_greeted_too() {\n    \
+    assert!(greet(\"\").is_ok());\n}\n";
 
 /// The answer after the calls of `/tool`.
 pub(super) const TOOL_ANSWER: &str = "Both calls are done. Here is what they found:\n\n\
@@ -70,6 +114,15 @@ pub(super) fn steady(words: usize) -> String {
     text
 }
 
+/// A log of `lines` numbered lines.
+pub(super) fn log(lines: usize) -> String {
+    let mut text = String::new();
+    for line in 1..=lines {
+        let _ = writeln!(text, "[{line:>4}/{lines}] check module_{line:04} … ok");
+    }
+    text
+}
+
 /// Piece `number` of the flood: exactly `bytes` bytes, ASCII, each different.
 pub(super) fn piece(number: usize, bytes: usize) -> String {
     let mut text = format!("piece {number} ");
@@ -80,20 +133,28 @@ pub(super) fn piece(number: usize, bytes: usize) -> String {
     text
 }
 
-/// What the demo says once its question is resolved.
-pub(super) fn reply(reply: &QuestionReply) -> String {
-    match reply {
-        QuestionReply::Answered(answer) => {
-            let mut words = Vec::new();
-            collect_words(answer, &mut words);
-            let said = if words.is_empty() { answer.to_string() } else { words.join(", ") };
-            let said = excerpt(&said, EXCERPT_CHARS_MAX).replace(['`', '\n'], " ");
-            format!("Thank you. I noted `{said}` and will use it for the report.\n")
-        }
-        QuestionReply::Unanswered => {
-            "Nobody answered, so I chose for myself: the report will be *green*.\n".into()
-        }
+/// What the demo says once its questions are resolved.
+pub(super) fn replies(replies: &[QuestionReply]) -> String {
+    let noted: Vec<String> = replies.iter().filter_map(noted).collect();
+    if noted.is_empty() {
+        return "Nobody answered, so I go on as I think best.\n".into();
     }
+    let noted = noted.iter().map(|said| format!("`{said}`")).collect::<Vec<_>>().join(" and ");
+    format!("Thank you. I noted {noted} and will go by it.\n")
+}
+
+/// Whether the first reply is one of those that allow.
+pub(super) fn permitted(replies: &[QuestionReply]) -> bool {
+    let said = replies.first().and_then(noted).unwrap_or_default();
+    said.starts_with("Allow") || said.starts_with("Always allow")
+}
+
+fn noted(reply: &QuestionReply) -> Option<String> {
+    let QuestionReply::Answered(answer) = reply else { return None };
+    let mut words = Vec::new();
+    collect_words(answer, &mut words);
+    let said = if words.is_empty() { answer.to_string() } else { words.join(", ") };
+    Some(excerpt(&said, EXCERPT_CHARS_MAX).replace(['`', '\n'], " "))
 }
 
 /// Every text in the answer, in the order of its fields; the shape depends on the question.
@@ -162,12 +223,29 @@ mod tests {
     #[test]
     fn the_reply_is_used_whatever_its_shape() {
         let custom = QuestionReply::Answered(json!({"text": "mauve"}));
-        assert!(reply(&custom).contains("`mauve`"));
+        assert!(replies(&[custom]).contains("`mauve`"));
         let chosen = QuestionReply::Answered(json!({"options": ["Red", "Blue"], "text": null}));
-        assert!(reply(&chosen).contains("`Red, Blue`"));
+        assert!(replies(std::slice::from_ref(&chosen)).contains("`Red, Blue`"));
         let bare = QuestionReply::Answered(json!({"allow": true}));
-        assert!(reply(&bare).contains("allow"));
-        assert!(reply(&QuestionReply::Unanswered).contains("Nobody answered"));
+        assert!(replies(&[bare]).contains("allow"));
+        assert!(replies(&[QuestionReply::Unanswered]).contains("Nobody answered"));
+        let second = QuestionReply::Answered(json!({"choice": "No"}));
+        assert!(replies(&[chosen, second]).contains("`Red, Blue` and `No`"));
+    }
+
+    #[test]
+    fn only_words_that_allow_permit() {
+        for (choice, allowed) in [
+            ("Allow once", true),
+            ("Always allow", true),
+            ("Reject", false),
+            ("Always reject", false),
+        ] {
+            let reply = QuestionReply::Answered(json!({"choice": choice}));
+            assert_eq!(permitted(&[reply]), allowed, "{choice}");
+        }
+        assert!(!permitted(&[QuestionReply::Unanswered]));
+        assert!(!permitted(&[]));
     }
 
     #[test]

@@ -57,9 +57,43 @@ const HANDLERS = {
     const sessions = [...this.store.sessions.values()].map((each) => this.store.item(each)).sort((a, b) => b.activity_at - a.activity_at);
     reply("sessions_list", { sessions, next_cursor: null });
   },
-  create_session(_, __, reply) {
-    const session = this.store.create();
-    reply("session_created", { session_id: session.id, session_revision: session.revision, agent: "demo", model: null });
+  create_session(action, _, reply, refuse) {
+    const agent = this.store.agents.find((each) => each.agent === (action.agent ?? "demo"));
+    if (!agent?.available) return refuse("backend_unavailable");
+    const session = this.store.create(action.title ?? "", { agent: agent.agent, model: action.model });
+    return reply("session_created", { session_id: session.id, session_revision: session.revision, agent: session.agent, model: session.model });
+  },
+  list_agents(_, __, reply) {
+    reply("agents_list", { agents: this.store.agents });
+  },
+  update_session(action, session, reply, refuse) {
+    if (!this.store.mayStart(session)) return refuse("session_busy", { run_id: session.run?.id ?? null, phase: session.run?.phase ?? null, attachable: true });
+    const agent = this.store.agents.find((each) => each.agent === (action.agent ?? session.agent));
+    if (!agent?.available) return refuse("backend_unavailable");
+    session.model = action.model ?? (action.agent && action.agent !== session.agent ? agent.default_model : session.model);
+    session.agent = agent.agent;
+    this.store.commit(session);
+    return reply("session_updated", { session_id: session.id, session_revision: session.revision });
+  },
+  list_queue(_, session, reply) {
+    reply("queue_list", { session_id: session.id, session_revision: session.revision, held: session.held, entries: this.store.entries(session) });
+  },
+  remove_queued(action, session, reply, refuse) {
+    const entry = this.store.removeQueued(session, action.message_id);
+    if (entry === null) return refuse("gone");
+    return reply("queue_removed", { session_id: session.id, message_id: entry.message_id, text: entry.text, session_revision: session.revision });
+  },
+  resume_queue(_, session, reply, refuse) {
+    if (session.status !== "idle") return refuse("session_busy");
+    this.store.resumeQueue(session);
+    return reply("queue_resumed", { session_id: session.id, queue_length: session.queue.length, session_revision: session.revision });
+  },
+  steer_run(action, session, reply) {
+    const run = session.runs.get(action.run_id);
+    const agent = this.store.agents.find((each) => each.agent === session.agent);
+    const reason = run?.phase !== "running" || run.settled ? "not_running" : !agent.capabilities.steer ? "unsupported" : run.steers.filter((each) => each.outcome === "accepted").length >= 16 ? "steer_full" : null;
+    const id = reason === null ? this.store.steer(run, action.text) : null;
+    reply("steer_result", { session_id: session.id, run_id: action.run_id, outcome: reason === null ? "accepted" : "refused", reason, limit: null, steer_id: id });
   },
   open_session(action, session, reply) {
     this.open.add(session.id);
@@ -67,8 +101,8 @@ const HANDLERS = {
     const errors = [...this.store.errors.values()].filter((each) => each.session_id === session.id).map((each) => each.error_id);
     reply("session_manifest", {
       session_id: session.id, generation: action.generation, title: session.title, status: session.status, head_id: null, session_revision: session.revision,
-      graph_revision: 1, schema_version: 1, transcript_generation: 0, transcript_generation_baseline: 0, agent: "demo", model: null, chain_tail: [], chain_length: 0,
-      counts: {}, features: {}, running, queue: { length: 0, held: null }, continuation_session_id: null, open_error_ids: errors, open_error_total: errors.length,
+      graph_revision: 1, schema_version: 1, transcript_generation: 0, transcript_generation_baseline: 0, agent: session.agent, model: session.model, chain_tail: [], chain_length: 0,
+      counts: {}, features: {}, running, queue: { length: session.queue.length, held: session.held }, continuation_session_id: null, open_error_ids: errors, open_error_total: errors.length,
       open_questions: [...session.questions.values()], recovery: null,
     });
   },
@@ -92,13 +126,20 @@ const HANDLERS = {
     reply("stream_state", {
       generation: action.generation, session_id: session.id, entity_id: run.id, status: run.settled ? run.status : "running", phase: run.phase,
       replay: { state: "complete", reason: null }, stream_seq: run.seq, session_revision: session.revision, from_seq: deltas ? action.known_seq : null,
-      items: deltas ? null : [...run.items.values()].map((item) => ({ ...item })), deltas: deltas ? run.frames.filter((frame) => frame.stream_seq > action.known_seq) : null, steers: [],
+      items: deltas ? null : [...run.items.values()].map((item) => ({ ...item })), deltas: deltas ? run.frames.filter((frame) => frame.stream_seq > action.known_seq) : null,
+      steers: run.steers.map(({ steer_id, outcome }) => ({ steer_id, outcome })),
     });
   },
   send_message(action, session, reply, refuse) {
-    if (session.status !== "idle") return refuse("session_busy", { run_id: session.run?.id ?? null, phase: session.run?.phase ?? null, attachable: true });
+    const ack = { session_id: session.id, message_id: null, run_id: null, entity_id: null, queue_position: null, pending_started_at: null, agent: session.agent, model: session.model, session_revision: null };
+    if (!this.store.mayStart(session)) {
+      if (session.status !== "idle" && action.when_busy !== "queue") return refuse("session_busy", { run_id: session.run?.id ?? null, phase: session.run?.phase ?? null, attachable: true });
+      const entry = this.store.enqueue(session, action.text);
+      if (entry === null) return refuse("queue_full");
+      return reply("message_ack", { ...ack, message_id: entry.message_id, queue_position: session.queue.length, session_revision: session.revision });
+    }
     const run = this.store.send(session, action.text);
-    return reply("message_ack", { session_id: session.id, message_id: run.turn.message_id, run_id: run.id, entity_id: run.id, queue_position: null, pending_started_at: run.since, agent: "demo", model: null, session_revision: session.revision });
+    return reply("message_ack", { ...ack, message_id: run.turn.message_id, run_id: run.id, entity_id: run.id, pending_started_at: run.since, session_revision: session.revision });
   },
   stop_run(action, session, reply) {
     const run = session.runs.get(action.run_id);

@@ -1,0 +1,51 @@
+/** Long texts: their beginning, and the rest on demand. */
+
+import { h, setAttribute, setText, show } from "./dom.js";
+import { bytes } from "./format.js";
+
+/** Lines and characters shown of a text at first. */
+const LINES_SHOWN = 14;
+const CHARS_SHOWN = 2_400;
+
+/** The beginning of a text that is shown at first; the text itself when it is short. */
+export function beginningOf(text) {
+  let end = -1;
+  for (let lines = 0; lines < LINES_SHOWN; lines += 1) {
+    end = text.indexOf("\n", end + 1);
+    if (end === -1) break;
+  }
+  const byLines = end === -1 || text.slice(end).split("\n").length <= 4 ? text.length : end;
+  const most = byLines <= CHARS_SHOWN * 1.25 ? byLines : CHARS_SHOWN;
+  return text.slice(0, most);
+}
+
+/** A preformatted text in full or shortened; `label` names it to screen readers. */
+export function longTextView(label) {
+  const code = h("code", {});
+  const pre = h("pre", { tabindex: "0", "aria-label": label }, code);
+  const more = h("button", { type: "button", class: "quiet more" });
+  const node = h("div", { class: "long-text" }, pre, more);
+  let whole = "";
+  let open = false;
+  const draw = () => {
+    const short = beginningOf(whole);
+    const cut = short.length < whole.length;
+    setText(code, open || !cut ? whole : short);
+    node.classList.toggle("cut", cut && !open);
+    show(more, cut);
+    setAttribute(more, "aria-expanded", String(open));
+    setText(more, open ? "Show less" : `Show all ${whole.split("\n").length.toLocaleString("en")} lines (${bytes(whole.length)})`);
+  };
+  more.addEventListener("click", () => {
+    open = !open;
+    draw();
+    if (!open) node.scrollIntoView({ block: "nearest" });
+  });
+  return {
+    node,
+    update(text) {
+      whole = text.replace(/\n+$/, "");
+      draw();
+    },
+  };
+}
