@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use smallvec::SmallVec;
 
 use crate::instant::Instant;
 
@@ -94,16 +95,25 @@ pub enum TimerKind {
     ResultAge,
 }
 
+/// Outputs that wait without an allocation; most steps have no more.
+const INLINE: usize = 4;
+
 /// Where a step puts its outputs. The caller owns the buffer, so nothing is retained in the machine.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Outbox<T> {
-    items: Vec<T>,
+    items: SmallVec<[T; INLINE]>,
+}
+
+impl<T> Default for Outbox<T> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<T> Outbox<T> {
     /// An empty buffer.
-    pub const fn new() -> Self {
-        Self { items: Vec::new() }
+    pub fn new() -> Self {
+        Self { items: SmallVec::new() }
     }
 
     /// Adds one output.
@@ -127,7 +137,7 @@ impl<T> Outbox<T> {
     }
 
     /// Takes the outputs in order and leaves the buffer empty with its capacity kept.
-    pub fn drain(&mut self) -> std::vec::Drain<'_, T> {
+    pub fn drain(&mut self) -> smallvec::Drain<'_, [T; INLINE]> {
         self.items.drain(..)
     }
 }

@@ -5,8 +5,8 @@ use std::process::Command;
 use runwarden_conformance::workspace::{SourceFile, Tree, root};
 
 /// What `protocol` may link at run time. A small data-structure crate may join with its reason.
-const PROTOCOL_DEPENDENCIES: [&str; 5] =
-    ["indexmap", "schemars", "serde", "serde_json", "thiserror"];
+const PROTOCOL_DEPENDENCIES: [&str; 6] =
+    ["indexmap", "schemars", "serde", "serde_json", "smallvec", "thiserror"];
 
 /// What the code of `protocol/src` may not name: clocks, threads, I/O, chance, unordered maps, fractions.
 const PROTOCOL_BANS: [&str; 17] = [

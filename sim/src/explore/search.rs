@@ -112,8 +112,12 @@ impl Search<'_> {
         for (node, world) in frontier {
             choices.clear();
             world.choices(&mut choices);
+            let mut world = Some(world);
             for (index, choice) in (0_u16..).zip(&choices) {
-                let mut after = world.clone();
+                // Behind its last choice the world itself is not needed any more.
+                let is_last = usize::from(index) + 1 == choices.len();
+                let taken = if is_last { world.take() } else { world.clone() };
+                let mut after = taken.expect("a world lasts for all its choices");
                 self.transitions += 1;
                 if let Err(broken) = attempt(&mut after, *choice) {
                     if self.limits.rule.is_none_or(|rule| rule == broken.rule) {

@@ -17,6 +17,8 @@ use runwarden_protocol::record::Record;
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{Lineage, RunLimits};
 
+use smallvec::SmallVec;
+
 use super::budget::Budget;
 use runs::{AgentModel, RunModel};
 use store::Store;
@@ -51,8 +53,8 @@ pub struct World<G: Guards> {
     lineage: Lineage<G>,
     store: Store,
     /// By number, from 1; run n is the turn of client n.
-    runs: Vec<RunModel>,
-    agents: Vec<AgentModel>,
+    runs: SmallVec<[RunModel; FEW]>,
+    agents: SmallVec<[AgentModel; FEW]>,
     budget: Budget,
     /// No part of the state.
     trace: Option<Box<Trace>>,
@@ -60,6 +62,9 @@ pub struct World<G: Guards> {
 
 /// An accepted Stop frees the session within this time if the agent can be killed (STOP-20).
 const STOP_BOUND: Duration = Duration::from_secs(12);
+
+/// Runs, agents and calls that a world holds without an allocation.
+const FEW: usize = 3;
 
 /// When a world begins; not zero, so that a forgotten time shows.
 const START: Instant = Instant::from_millis(1_000_000);
@@ -72,8 +77,8 @@ impl<G: Guards> World<G> {
             now: START,
             lineage: session(Revision::new(1)),
             store: Store::new(),
-            runs: Vec::new(),
-            agents: Vec::new(),
+            runs: SmallVec::new(),
+            agents: SmallVec::new(),
             budget,
             trace: None,
         }

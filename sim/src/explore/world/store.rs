@@ -3,6 +3,9 @@
 use runwarden_protocol::ids::{Revision, Seq};
 use runwarden_protocol::journal::row::Outcome;
 use runwarden_protocol::run::settlement::Verdict;
+use smallvec::SmallVec;
+
+use super::FEW;
 
 /// The store of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -11,9 +14,9 @@ pub(super) struct Store {
     /// The run of the pending turn.
     pub(super) pending: Option<u8>,
     /// What is durable of each run, by number.
-    pub(super) runs: Vec<StoredRun>,
+    pub(super) runs: SmallVec<[StoredRun; FEW]>,
     /// Calls without answer, in the order they were issued.
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: SmallVec<[Call; FEW]>,
 }
 
 /// What is durable of a run.
@@ -52,7 +55,12 @@ pub(super) enum Written {
 
 impl Store {
     pub(super) fn new() -> Self {
-        Self { revision: Revision::new(1), pending: None, runs: Vec::new(), calls: Vec::new() }
+        Self {
+            revision: Revision::new(1),
+            pending: None,
+            runs: SmallVec::new(),
+            calls: SmallVec::new(),
+        }
     }
 
     pub(super) fn run(&self, run: u8) -> StoredRun {
