@@ -10,6 +10,7 @@ use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{Outcome, Reason};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
+use runwarden_protocol::run::cache::Notice;
 use runwarden_protocol::run::lineage::{Input, Output, StartAnswer};
 use runwarden_protocol::run::questions::Resolution;
 use runwarden_protocol::run::settlement::{Failure, Verdict};
@@ -25,6 +26,8 @@ pub enum PortCall {
     Worker(RunId, WorkerCall),
     /// Of an agent that no run uses any more: close it, or clean it up.
     CloseAgent(AgentId),
+    /// Of the agent cache of the process.
+    TellCache(Notice),
     /// To release what is kept for machines.
     Release(Release),
     /// To tell clients.
@@ -262,6 +265,7 @@ pub fn port_call(output: Output) -> PortCall {
         }
         Output::ExitWorker { run_id } => PortCall::Worker(run_id, WorkerCall::Exit),
         Output::Close { agent } | Output::CleanUp { agent } => PortCall::CloseAgent(agent),
+        Output::TellCache { notice } => PortCall::TellCache(notice),
         Output::Discard { payloads } => PortCall::Release(Release::Payloads(payloads)),
         Output::ReleaseSlot { run_id } => PortCall::Release(Release::Slot(run_id)),
         Output::Forget { run_id } => PortCall::Release(Release::Run(run_id)),

@@ -11,6 +11,7 @@ use runwarden_protocol::ids::{
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::machine::{Machine, Outbox};
+use runwarden_protocol::run::cache::{self, Cache, Notice};
 use runwarden_protocol::run::lineage::RunLimits;
 use runwarden_protocol::run::slots::{self, SlotLimits, Slots};
 use runwarden_protocol::session::project::Live;
@@ -34,6 +35,8 @@ pub struct HubConfig {
     pub runs: RunLimits,
     /// Runs at once.
     pub slots: SlotLimits,
+    /// Sessions that keep an agent between two turns (REG-13).
+    pub agents_kept_max: u32,
     /// Build id of the server and its page (2.3).
     pub server_build: String,
     /// Agents by name; the first is the default.
@@ -71,6 +74,7 @@ struct Inner<W, S> {
     peers: Mutex<BTreeMap<ConnectionId, Arc<Peer>>>,
     registries: Mutex<BTreeMap<PrincipalId, Arc<Mutex<Registry>>>>,
     slots: Mutex<Slots>,
+    cache: Mutex<Cache>,
     next_payload: AtomicU64,
     next_ask: AtomicU64,
     stopping: AtomicBool,
@@ -81,6 +85,7 @@ impl<W: World, S: Store> Hub<W, S> {
     /// A core over these ports. Call [`Hub::recover`] before the first connection is served.
     pub fn new(world: W, store: S, config: HubConfig) -> Self {
         let slots = Slots::new(config.slots);
+        let cache = Cache::new(config.agents_kept_max);
         let inner = Inner {
             world,
             store,
@@ -90,6 +95,7 @@ impl<W: World, S: Store> Hub<W, S> {
             peers: Mutex::default(),
             registries: Mutex::default(),
             slots: Mutex::new(slots),
+            cache: Mutex::new(cache),
             next_payload: AtomicU64::new(1),
             next_ask: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
@@ -343,6 +349,22 @@ impl<W: World, S: Store> Hub<W, S> {
             lock(&self.inner.slots).step(self.now(), slots::Input::Release { run_id }, &mut out)
         {
             tracing::warn!(%run_id, ?reject, "a slot was released twice");
+        }
+    }
+
+    /// Passes on what a session did with its agent; another session may have to give up its own (REG-13).
+    pub(crate) fn tell_cache(&self, session_id: SessionId, notice: Notice) {
+        let mut out = Outbox::new();
+        let told =
+            lock(&self.inner.cache).step(self.now(), cache::Input { session_id, notice }, &mut out);
+        if let Err(reject) = told {
+            tracing::warn!(%session_id, ?reject, "the agent cache does not know the session");
+        }
+        for cache::Output::Evict { session_id } in out.drain() {
+            // A session that was unloaded gave up its agent before.
+            if let Some(handle) = lock(&self.inner.sessions).get(&session_id) {
+                handle.send(Message::Evict);
+            }
         }
     }
 

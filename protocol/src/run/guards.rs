@@ -9,6 +9,8 @@ use std::hash::Hash;
 use serde::{Deserialize, Serialize};
 
 use super::Phase;
+use super::limits::SELF_HEAL_MAX;
+use super::worker::CallResult;
 use crate::ids::AgentId;
 use crate::instant::{Duration, Instant};
 
@@ -56,6 +58,22 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
     /// May a refused worker retire handle and cache entry? (REG-06)
     fn may_retire(gate: Gate) -> bool {
         gate.owner == Owner::ThisRun
+    }
+
+    /// Is another agent built for the run after a failed call? Only where the agent is lost, nothing
+    /// would be said twice, and the run may still act (table 5.2, REG-14).
+    fn may_rebuild(gate: Gate, result: CallResult, has_output: bool, rebuilds: u8) -> bool {
+        result == CallResult::Lost
+            && !has_output
+            && rebuilds < SELF_HEAL_MAX
+            && gate.token_unset
+            && gate.live
+            && gate.owner == Owner::ThisRun
+    }
+
+    /// Is an eviction refused? While the session has a row in any phase (REG-13).
+    fn refuses_eviction(has_row: bool) -> bool {
+        has_row
     }
 
     /// May a write of this run change session, journal, cache or handle? (OWN-02, REC-05)

@@ -10,6 +10,8 @@ pub const STOP_TERM_AFTER: Duration = Duration::from_secs(5);
 pub const STOP_KILL_AFTER: Duration = Duration::from_secs(5);
 /// A failed settlement save is tried again this often (SAVE_RETRIES).
 pub const SAVE_RETRIES: u8 = 3;
+/// Agents a run builds in place of lost ones (SELF_HEAL_MAX).
+pub const SELF_HEAL_MAX: u8 = 2;
 /// An unsettled session is tried again after this time (UNSETTLED_RETRY).
 pub const UNSETTLED_RETRY: Duration = Duration::from_secs(30);
 /// A run whose agent produced nothing for this long is ended (AGENT_SILENCE_MAX).

@@ -2,11 +2,13 @@
 //!
 //! [`lineage`] is the machine of a session; it routes to one sub-machine per state table: [`row`]
 //! (5.1), [`worker`] (5.2), [`stop`] (5.3), [`reclaim`] (5.4), [`settlement`], [`ownership`],
-//! [`pending`] (5.7), [`record`] and [`questions`]. The run journal is in [`crate::journal`].
+//! [`pending`] (5.7), [`record`] and [`questions`]. The run journal is in [`crate::journal`]. Of the whole
+//! process, [`slots`] counts the runs and [`cache`] orders the agents that sessions keep.
 //! [`predicates`] holds the three named predicates, [`admission`] table A, [`guards`] every decision a
 //! faulty variant may override.
 
 pub mod admission;
+pub mod cache;
 pub mod guards;
 pub mod limits;
 pub mod lineage;

@@ -277,6 +277,7 @@ impl<W: World, S: Store> Driver<W, S> {
             }
             Message::ListQuestions { reply } => self.list_questions(reply),
             Message::ErrorsChanged => self.count_errors(),
+            Message::Evict => self.give_up_agent(),
             Message::Recover { run, done } => {
                 self.recovering.push(done);
                 self.recover(*run);
@@ -344,6 +345,7 @@ impl<W: World, S: Store> Driver<W, S> {
                         agent.close();
                     }
                 }
+                PortCall::TellCache(notice) => self.hub.tell_cache(self.session_id, notice),
                 PortCall::Release(Release::Payloads(payloads)) => {
                     for payload in payloads {
                         self.payloads.remove(&payload);

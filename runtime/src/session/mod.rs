@@ -115,6 +115,8 @@ pub enum Message {
     },
     /// The open errors of the session changed.
     ErrorsChanged,
+    /// Too many sessions keep an agent (REG-13).
+    Evict,
     /// A run was found unsettled at process start.
     Recover {
         /// The run.

@@ -6,6 +6,7 @@ use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
 use crate::journal::{run_journal, turn_journal};
 use crate::machine::{Machine, Outbox, Reject};
+use crate::run::Phase;
 use crate::run::guards::Guards;
 use crate::run::limits::UNSETTLED_RETRY;
 use crate::run::questions::{self, Resolution};
@@ -122,7 +123,6 @@ impl<G: Guards> Lineage<G> {
         i: usize,
         now: Instant,
         result: CallResult,
-        constructed: bool,
         out: &mut Outbox<Output>,
     ) {
         if self.runs[i].stop.is_accepted() {
@@ -130,8 +130,13 @@ impl<G: Guards> Lineage<G> {
             out.push(Output::ExitWorker { run_id: self.runs[i].run_id });
             return;
         }
-        let returned =
-            if constructed { row::Input::LastReturned } else { row::Input::ConstructionFailed };
+        // A rebuild that fails finds the row in `running`: its first call was admitted.
+        let returned = match self.runs[i].row.phase() {
+            Some(Phase::Starting) => row::Input::ConstructionFailed,
+            Some(Phase::Running | Phase::Finalizing | Phase::Cancelling) | None => {
+                row::Input::LastReturned
+            }
+        };
         self.drive_row(i, now, returned, out);
         self.resolve_questions(i, now, Resolution::Interrupted, out);
         self.runs[i].wanted = Some(Verdict::of_call(result));
@@ -394,16 +399,6 @@ impl<G: Guards> Lineage<G> {
         });
         self.runs[i].last_output_at = now;
     }
-
-    pub(super) fn evict(&mut self, out: &mut Outbox<Output>) -> Result<(), Reject> {
-        if self.row_entry().is_some() {
-            return Err(Reject::Local("row_present"));
-        }
-        let Some(agent) = self.cache.take() else { return Ok(()) };
-        self.handle = None;
-        out.push(Output::Close { agent });
-        Ok(())
-    }
 }
 
 impl Verdict {
@@ -446,7 +441,7 @@ impl Verdict {
     fn of_call(result: CallResult) -> Self {
         match result {
             CallResult::Completed => Self::as_journaled(Outcome::Completed),
-            CallResult::Interrupted => Self::failed(true),
+            CallResult::Interrupted | CallResult::Lost => Self::failed(true),
             CallResult::Failed { failure } => Self::failed(failure.retryable),
         }
     }

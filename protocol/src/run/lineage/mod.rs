@@ -1,6 +1,7 @@
 //! The lineage machine: one session (and later its continuations) with everything that decides about
 //! its runs. It only routes inputs to its sub-machines and translates what they put out.
 
+mod agents;
 mod endings;
 mod reservation;
 mod state;

@@ -283,6 +283,7 @@ impl<G: Guards> RunEntry<G> {
             journal: RunJournal::new(),
             turn: TurnJournal::new(),
             questions: Questions::new(),
+            has_output: false,
             wanted: None,
             ending: None,
             retry_at: None,

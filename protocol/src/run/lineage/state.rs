@@ -9,6 +9,7 @@ use crate::journal::run_journal::{RowRef, RunJournal};
 use crate::journal::turn_journal::TurnJournal;
 use crate::run::Phase;
 use crate::run::admission::{StartFacts, StartRefusal};
+use crate::run::cache::Notice;
 use crate::run::guards::{Guards, Rules};
 use crate::run::limits::{AGENT_SILENCE_MAX, UNWIND};
 use crate::run::ownership::Ownership;
@@ -77,6 +78,8 @@ pub(super) struct RunEntry<G: Guards> {
     pub(super) journal: RunJournal,
     pub(super) turn: TurnJournal,
     pub(super) questions: Questions,
+    /// Whether the agent has produced anything, so that no other may begin again (table 5.2).
+    pub(super) has_output: bool,
     /// How the worker wants the run to end, until its outcome is claimed.
     pub(super) wanted: Option<Verdict>,
     /// How the server ends the run, in place of `cancelled` (STOP-21).
@@ -158,7 +161,7 @@ pub enum Input {
         /// Why.
         reason: Reason,
     },
-    /// Give up the cached agent (REG-13).
+    /// Give up the cached agent, unless the session has a row (REG-13).
     Evict,
     /// Settle a run that was found without settlement at process start (RST-01).
     Recover {
@@ -393,6 +396,11 @@ pub enum Output {
     CleanUp {
         /// The agent.
         agent: AgentId,
+    },
+    /// Tell the machine of the agent cache what became of this session's entry (REG-13).
+    TellCache {
+        /// What.
+        notice: Notice,
     },
     /// Let the worker exit.
     ExitWorker {

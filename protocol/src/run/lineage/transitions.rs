@@ -1,6 +1,7 @@
 use super::state::{Input, Lineage, Output};
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
+use crate::run::cache::Notice;
 use crate::run::guards::Guards;
 use crate::run::limits::RUN_ENTRIES_MAX;
 use crate::run::{settlement, worker};
@@ -12,14 +13,15 @@ impl<G: Guards> Machine for Lineage<G> {
     const OUTPUTS_MAX: usize = 16 * RUN_ENTRIES_MAX;
 
     fn step(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
-        let was_free = self.is_free();
+        let (was_free, had_row) = (self.is_free(), self.row_entry().is_some());
         self.route(now, input, out)?;
+        self.tell_cache(had_row, out);
         self.announce_idle(was_free, out);
         Ok(())
     }
 
     fn tick(&mut self, now: Instant, out: &mut Outbox<Output>) {
-        let was_free = self.is_free();
+        let (was_free, had_row) = (self.is_free(), self.row_entry().is_some());
         let mut i = 0;
         while i < self.runs.len() {
             let run_id = self.runs[i].run_id;
@@ -29,6 +31,7 @@ impl<G: Guards> Machine for Lineage<G> {
                 i += 1;
             }
         }
+        self.tell_cache(had_row, out);
         self.announce_idle(was_free, out);
     }
 
@@ -80,7 +83,10 @@ impl<G: Guards> Lineage<G> {
                 self.end_by_server(i, now, reason, out);
                 Ok(())
             }
-            Input::Evict => self.evict(out),
+            Input::Evict => {
+                self.evict(out);
+                Ok(())
+            }
             Input::Recover { run_id, turn_id, pending_started_at, last_seq, terminal } => {
                 self.recover(now, run_id, turn_id, pending_started_at, last_seq, terminal, out)
             }
@@ -125,14 +131,18 @@ impl<G: Guards> Lineage<G> {
             Input::QuestionAsked { run_id, question_id, approval, row } => {
                 self.question_asked(run_id, question_id, approval, row, now, out)
             }
-            Input::Returned { run_id, result } => {
-                let i = self.index(run_id)?;
-                self.drive_worker(i, now, worker::Input::Returned { result }, out)
-            }
+            Input::Returned { run_id, result } => self.returned(run_id, result, now, out),
             Input::WorkerExited { run_id } => {
                 let i = self.index(run_id)?;
                 self.worker_exited(i, now, out)
             }
+        }
+    }
+
+    /// The last row went: from now on an eviction would be taken (REG-13).
+    fn tell_cache(&self, had_row: bool, out: &mut Outbox<Output>) {
+        if had_row && self.row_entry().is_none() && self.cache.is_some() {
+            out.push(Output::TellCache { notice: Notice::Freed });
         }
     }
 

@@ -6,11 +6,12 @@ use crate::instant::Instant;
 use crate::journal::run_journal::{self, RowRef, RunJournal};
 use crate::journal::turn_journal;
 use crate::machine::{Machine, Outbox, Reject};
+use crate::run::cache::Notice;
 use crate::run::guards::Guards;
 use crate::run::questions::{self, Questions};
 use crate::run::settlement::{self, Claimant};
 use crate::run::stop::{self, Stop};
-use crate::run::worker;
+use crate::run::worker::{self, CallResult};
 use crate::run::{ownership, pending, reclaim, record, row};
 
 impl<G: Guards> Lineage<G> {
@@ -49,6 +50,18 @@ impl<G: Guards> Lineage<G> {
         self.drive_worker(i, now, worker::Input::InvocationAsked { gate, agent }, out)
     }
 
+    pub(super) fn returned(
+        &mut self,
+        run_id: RunId,
+        result: CallResult,
+        now: Instant,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        let i = self.index(run_id)?;
+        let (gate, has_output) = (self.gate(i), self.runs[i].has_output);
+        self.drive_worker(i, now, worker::Input::Returned { result, gate, has_output }, out)
+    }
+
     pub(super) fn produced(
         &mut self,
         run_id: RunId,
@@ -64,6 +77,7 @@ impl<G: Guards> Lineage<G> {
         self.hand_over(i, row, now, out)?;
         if let Ok(i) = self.index(run_id) {
             self.runs[i].last_output_at = now;
+            self.runs[i].has_output = true;
         }
         Ok(())
     }
@@ -104,6 +118,7 @@ impl<G: Guards> Lineage<G> {
         });
         debug_assert_eq!(self.runs[i].questions.open().count(), open_before + 1);
         self.runs[i].last_output_at = now;
+        self.runs[i].has_output = true;
         out.push(Output::SessionChanged { revision: self.record.revision() });
         Ok(())
     }
@@ -157,7 +172,6 @@ impl<G: Guards> Lineage<G> {
         input: worker::Input,
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
-        let constructed = !matches!(input, worker::Input::ConstructionFailed);
         let mut outputs = Outbox::new();
         self.runs[i].worker.step(now, input, &mut outputs)?;
         let run_id = self.runs[i].run_id;
@@ -172,6 +186,7 @@ impl<G: Guards> Lineage<G> {
                 worker::Output::Publish { agent } => {
                     self.cache = Some(agent);
                     self.handle = Some(agent);
+                    out.push(Output::TellCache { notice: Notice::Registered });
                 }
                 worker::Output::Prepare { agent } => out.push(Output::Prepare { run_id, agent }),
                 worker::Output::Invoke { agent } => {
@@ -183,22 +198,11 @@ impl<G: Guards> Lineage<G> {
                 worker::Output::Retire { agent } => self.retire(agent, out),
                 worker::Output::Exit => out.push(Output::ExitWorker { run_id }),
                 worker::Output::Finished { result } => {
-                    self.worker_finished(i, now, result, constructed, out);
+                    self.worker_finished(i, now, result, out);
                 }
             }
         }
         Ok(())
-    }
-
-    /// By REG-06: handle, and the cache entry if it names this agent, go in this step, with one close.
-    fn retire(&mut self, agent: AgentId, out: &mut Outbox<Output>) {
-        if self.handle == Some(agent) {
-            self.handle = None;
-        }
-        if self.cache == Some(agent) {
-            self.cache = None;
-        }
-        out.push(Output::Close { agent });
     }
 
     pub(super) fn drive_stop(

@@ -11,6 +11,8 @@ use crate::run::settlement::Failure;
 #[serde(bound = "")]
 pub struct Worker<G: Guards = Rules> {
     pub(super) state: State,
+    /// Self-heal rebuilds this run has made (REG-14).
+    pub(super) rebuilds: u8,
     #[serde(skip)]
     pub(super) guards: PhantomData<G>,
 }
@@ -82,6 +84,10 @@ pub enum Input {
     Returned {
         /// How.
         result: CallResult,
+        /// Facts of the run at this step.
+        gate: Gate,
+        /// Whether the run has produced anything that a new agent would repeat.
+        has_output: bool,
     },
     /// The worker has exited.
     Exited,
@@ -100,6 +106,8 @@ pub enum CallResult {
         /// Whether sending again may succeed.
         failure: Failure,
     },
+    /// The agent's process or connection is gone: a new agent may cure it (table 5.2).
+    Lost,
 }
 
 /// What a worker causes.
@@ -149,12 +157,17 @@ pub enum Output {
 impl<G: Guards> Worker<G> {
     /// The worker of a fresh reservation.
     pub fn reserved() -> Self {
-        Self { state: State::Reserved, guards: PhantomData }
+        Self { state: State::Reserved, rebuilds: 0, guards: PhantomData }
     }
 
     /// The state.
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// Self-heal rebuilds this run has made (REG-14).
+    pub fn rebuilds(&self) -> u8 {
+        self.rebuilds
     }
 
     /// The agent of an admitted, unreturned invocation.

@@ -33,9 +33,8 @@ impl<G: Guards> Machine for Worker<G> {
             (State::Registered { agent: registered }, Input::InvocationAsked { gate, agent }) => {
                 self.invoke(gate, registered, agent, out);
             }
-            (State::Invoked { .. }, Input::Returned { result }) => {
-                self.state = State::Returned;
-                out.push(Output::Finished { result });
+            (State::Invoked { agent }, Input::Returned { result, gate, has_output }) => {
+                self.returned(agent, result, gate, has_output, out);
             }
             (
                 State::Reserved
@@ -183,6 +182,28 @@ impl<G: Guards> Worker<G> {
             out.push(Output::Invoke { agent });
         } else {
             self.refuse(G::may_retire(gate).then_some(Output::Retire { agent: registered }), out);
+        }
+    }
+
+    /// A lost agent is retired, and another one is built where that may cure the failure.
+    fn returned(
+        &mut self,
+        agent: AgentId,
+        result: CallResult,
+        gate: Gate,
+        has_output: bool,
+        out: &mut Outbox<Output>,
+    ) {
+        if result == CallResult::Lost && G::may_retire(gate) {
+            out.push(Output::Retire { agent });
+        }
+        if G::may_rebuild(gate, result, has_output, self.rebuilds) {
+            self.rebuilds = self.rebuilds.saturating_add(1);
+            self.state = State::Started;
+            out.push(Output::Construct);
+        } else {
+            self.state = State::Returned;
+            out.push(Output::Finished { result });
         }
     }
 

@@ -25,7 +25,9 @@ impl<G: Guards> World<G> {
                 self.run(number(run_id)).due = Due::Nothing;
                 Ok(())
             }
-            PortCall::Release(Release::Payloads(_) | Release::Slot(_)) => Ok(()),
+            PortCall::Release(Release::Payloads(_) | Release::Slot(_)) | PortCall::TellCache(_) => {
+                Ok(())
+            }
             PortCall::Announce(announcement) => self.announce(cause, announcement),
         }
     }

@@ -1,4 +1,5 @@
 mod flows;
+mod heal;
 mod scope;
 mod stops;
 mod world;

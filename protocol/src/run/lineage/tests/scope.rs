@@ -89,6 +89,7 @@ fn worker_steps() -> Vec<Input> {
         Input::RegistrationAsked { run_id },
         Input::InvocationAsked { run_id, agent: AGENT },
         Input::Returned { run_id, result },
+        Input::Returned { run_id, result: CallResult::Lost },
         Input::Recover {
             run_id,
             turn_id: MessageId::new(1),

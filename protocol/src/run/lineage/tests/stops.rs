@@ -6,6 +6,7 @@ use crate::instant::Duration;
 use crate::journal::row::{Outcome, Reason};
 use crate::machine::Machine;
 use crate::run::Phase;
+use crate::run::cache::Notice;
 use crate::run::limits::{STOP_KILL_AFTER, STOP_TERM_AFTER, UNSETTLED_RETRY, UNWIND};
 use crate::run::lineage::{Input, KnownRun, Output};
 use crate::run::settlement::Verdict;
@@ -133,7 +134,14 @@ fn stop_between_registration_and_invocation_retires_the_agent_and_interrupts_not
     world.feed(Input::RegistrationAsked { run_id: RUN });
     world.feed(stop(1, 2));
     let refused = world.feed(Input::InvocationAsked { run_id: RUN, agent: AGENT });
-    assert_eq!(refused, [Output::Close { agent: AGENT }, Output::ExitWorker { run_id: RUN }]);
+    assert_eq!(
+        refused,
+        [
+            Output::TellCache { notice: Notice::Retired },
+            Output::Close { agent: AGENT },
+            Output::ExitWorker { run_id: RUN }
+        ]
+    );
     assert_eq!(world.session.cached_agent(), None);
     assert_eq!(signals(&world.log), []);
 }
