@@ -146,6 +146,7 @@ async fn serve(
     let config = HubConfig {
         runs: run_limits(&settings.limits),
         slots: slot_limits(&settings.limits),
+        agents_kept_max: settings.limits.agents_kept_max,
         server_build: assets.build().to_owned(),
         agents: default_first(agents),
         records,

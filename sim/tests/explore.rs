@@ -94,6 +94,13 @@ fn race_04() {
     holds_and_catches("RACE-04");
 }
 
+/// REG-03 [explore], REG-05 [explore], REG-09 [explore]: a rebuilt agent passes both gates again; after
+/// a Stop it is cleaned up and nobody is called.
+#[test]
+fn race_05() {
+    holds_and_catches("RACE-05");
+}
+
 /// REG-09 [explore]: a borrowed agent is let go as it is.
 #[test]
 fn race_06() {

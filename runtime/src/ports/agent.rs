@@ -224,13 +224,20 @@ pub enum FailureKind {
     Refused,
     /// The agent itself failed.
     Internal,
+    /// The agent's process or connection is gone. Where it said nothing yet, another agent is built and
+    /// called (run-state table 5.2).
+    Lost,
 }
 
 impl FailureKind {
     /// Whether sending the same message again may succeed.
     pub const fn is_retryable(self) -> bool {
         match self {
-            Self::Unreachable | Self::RateLimited | Self::Provider | Self::Malformed => true,
+            Self::Unreachable
+            | Self::RateLimited
+            | Self::Provider
+            | Self::Malformed
+            | Self::Lost => true,
             Self::Unauthorized | Self::Refused | Self::Internal => false,
         }
     }

@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::driver::{Driver, Event, OpenQuestion, RunState};
 use crate::dispatch::{PortAnswer, StoreCall, WorkerCall};
 use crate::hub::stored_error;
-use crate::ports::agent::{ContextMessage, ContextRole, QuestionDraft, QuestionReply};
+use crate::ports::agent::{ContextMessage, ContextRole, FailureKind, QuestionDraft, QuestionReply};
 use crate::ports::store::{Admission, Append, Commit, NewRow, Settlement, UnsettledRun};
 use crate::ports::{Agent, Construction, Invocation, Returned, Signal, Store, StoreFailure, World};
 use crate::worker::{self, Progress};
@@ -295,7 +295,18 @@ impl<W: World, S: Store> Driver<W, S> {
                     run.failure_detail = Some(failure.to_string());
                 }
                 let retryable = failure.kind.is_retryable();
-                CallResult::Failed { failure: Failure { retryable } }
+                match failure.kind {
+                    FailureKind::Lost => CallResult::Lost,
+                    FailureKind::Unreachable
+                    | FailureKind::RateLimited
+                    | FailureKind::Unauthorized
+                    | FailureKind::Provider
+                    | FailureKind::Malformed
+                    | FailureKind::Refused
+                    | FailureKind::Internal => {
+                        CallResult::Failed { failure: Failure { retryable } }
+                    }
+                }
             }
         };
         if let Some(run) = self.runs.get_mut(&run_id) {

@@ -9,10 +9,16 @@ const TIME_MS_MAX: u64 = 2_592_000_000;
 /// Most runs a server may be set to hold.
 const RUNS_MAX_MAX: u32 = 4_096;
 
+/// Most agents that sessions may be set to keep.
+const AGENTS_KEPT_MAX_MAX: u32 = 1_024;
+
 /// Limits in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
+    /// Sessions that keep an agent between two turns (REG-13).
+    #[serde(deserialize_with = "sessions")]
+    pub agents_kept_max: u32,
     /// Key `agent_silence_max`: how long an agent may produce nothing, in milliseconds (LIM-02).
     #[serde(rename = "agent_silence_max", deserialize_with = "time")]
     pub agent_silence_ms_max: u64,
@@ -33,6 +39,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            agents_kept_max: 25,
             agent_silence_ms_max: 600_000,
             run_ms_max: None,
             runs_max: 64,
@@ -53,6 +60,11 @@ fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, 
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     bounded(deserializer, u64::from(RUNS_MAX_MAX), "runs")
         .map(|count| u32::try_from(count).expect("bounded by RUNS_MAX_MAX"))
+}
+
+fn sessions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    bounded(deserializer, u64::from(AGENTS_KEPT_MAX_MAX), "sessions")
+        .map(|count| u32::try_from(count).expect("bounded by AGENTS_KEPT_MAX_MAX"))
 }
 
 fn bounded<'de, D: Deserializer<'de>>(

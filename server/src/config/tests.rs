@@ -130,6 +130,10 @@ fn limits_hold_at_their_bounds() {
         ("runs_max = 1", true),
         ("runs_max = 4096", true),
         ("runs_max = 4097", false),
+        ("agents_kept_max = 0", false),
+        ("agents_kept_max = 1", true),
+        ("agents_kept_max = 1024", true),
+        ("agents_kept_max = 1025", false),
         ("agent_silence_max = 2592000000", true),
         ("agent_silence_max = 2592000001", false),
     ] {

@@ -40,6 +40,18 @@ pub const ALL: &[Scenario] = &[
         )
     },
     Scenario {
+        init: &[LAUNCHED, BEGUN, CONSTRUCTED, REGISTERED, INVOKED, AGENT_LOST],
+        conditions: DYING,
+        ..explored(
+            "RACE-05",
+            "stop-during-self-heal",
+            &[
+                Variant::of::<v::RegistrationUnchecked>("registration-unchecked", "INV-REG"),
+                Variant::of::<v::RebuiltAfterOutput>("rebuilt-after-output", "INV-TEXT"),
+            ],
+        )
+    },
+    Scenario {
         init: &[LAUNCHED, BEGUN, CONSTRUCTED, REGISTERED, INVOKED, COMPLETED, SECOND_LAUNCHED],
         ..explored(
             "RACE-06",
@@ -163,8 +175,11 @@ pub const ALL: &[Scenario] = &[
 /// One more client, one row, one Stop, one fault and one crash.
 const SMALL: Budget = Budget { clients: 1, events: 1, stops: 1, drops: 1, crashes: 1 };
 
-const STALLING: Conditions = Conditions { workers_stall: true, agents_wedge: false };
-const WEDGING: Conditions = Conditions { workers_stall: false, agents_wedge: true };
+const PROMPT: Conditions =
+    Conditions { workers_stall: false, agents_wedge: false, agents_die: false };
+const STALLING: Conditions = Conditions { workers_stall: true, ..PROMPT };
+const WEDGING: Conditions = Conditions { agents_wedge: true, ..PROMPT };
+const DYING: Conditions = Conditions { agents_die: true, ..PROMPT };
 
 const LAUNCHED: &[&str] = &[
     "client-a send start(run_1)",
@@ -175,6 +190,7 @@ const BEGUN: &[&str] = &["worker-1 answer began(run_1)"];
 const CONSTRUCTED: &[&str] = &["worker-1 answer constructed(run_1)"];
 const REGISTERED: &[&str] = &["worker-1 answer registration_asked(run_1)"];
 const INVOKED: &[&str] = &["worker-1 answer invocation_asked(run_1)"];
+const AGENT_LOST: &[&str] = &["agent-1 fault lost(run_1)"];
 const FIRST_ROW: &[&str] = &["agent-1 emit text(run_1)", "store answer persisted(run_1)"];
 const COMPLETED: &[&str] = &["agent-1 emit completed(run_1)", "store answer settled(run_1)"];
 const SECOND_LAUNCHED: &[&str] = &[
@@ -192,6 +208,6 @@ const fn explored(id: &'static str, name: &'static str, variants: &'static [Vari
         variants,
         init: &[],
         budget: SMALL,
-        conditions: Conditions { workers_stall: false, agents_wedge: false },
+        conditions: PROMPT,
     }
 }

@@ -13,7 +13,7 @@ pub(crate) use endings::{
 };
 pub(crate) use registration::{
     AbsentOwnerPermits, BeginUnchecked, BorrowedAgentCleanedUp, InvocationUnchecked,
-    PublishedWhenRefused, RegistrationUnchecked, RetiredByAgentObject,
+    PublishedWhenRefused, RebuiltAfterOutput, RegistrationUnchecked, RetiredByAgentObject,
 };
 pub(crate) use stops::{
     AnsweredBeforeSettled, InterruptedOnce, RepeatInterrupts, SettledStopAccepted,

@@ -1,5 +1,6 @@
 use runwarden_protocol::ids::AgentId;
-use runwarden_protocol::run::guards::{Gate, Guards, Owner};
+use runwarden_protocol::run::guards::{Gate, Guards, Owner, Rules};
+use runwarden_protocol::run::worker::CallResult;
 
 /// The start trusts an earlier look at the token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -38,6 +39,16 @@ pub(crate) struct InvocationUnchecked;
 impl Guards for InvocationUnchecked {
     fn may_invoke(_gate: Gate, registered: AgentId, asked: AgentId) -> bool {
         registered == asked
+    }
+}
+
+/// A lost agent is replaced whatever it has said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct RebuiltAfterOutput;
+
+impl Guards for RebuiltAfterOutput {
+    fn may_rebuild(gate: Gate, result: CallResult, _has_output: bool, rebuilds: u8) -> bool {
+        Rules::may_rebuild(gate, result, false, rebuilds)
     }
 }
 

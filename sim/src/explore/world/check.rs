@@ -56,6 +56,14 @@ impl<G: Guards> World<G> {
         ensure(other.is_none(), "INV-EXCL", || format!("a second call begins, of run {run}"))
     }
 
+    /// By INV-TEXT: what one agent said, no other says again.
+    pub(super) fn check_first_words(&self, run: u8) -> Result<(), Broken> {
+        let produced = self.runs[usize::from(run) - 1].produced;
+        ensure(produced == 0, "INV-TEXT", || {
+            format!("run {run} is begun again behind {produced} rows of a lost agent")
+        })
+    }
+
     /// By INV-OWN: the cache never names an agent that was closed.
     fn check_cache(&self) -> Result<(), Broken> {
         let Some(agent) = self.lineage.cached_agent() else { return Ok(()) };

@@ -30,6 +30,8 @@ pub enum Choice {
     FailWork(u8),
     /// A worker is lost.
     LoseWorker(u8),
+    /// The agent of a call is lost.
+    LoseAgent(u8),
     /// An agent produces a row.
     Emit(u8),
     /// A call returns with a complete answer.
@@ -108,6 +110,9 @@ impl<G: Guards> World<G> {
             }
             if !matches!(model.due, Due::Nothing | Due::Launch | Due::Exit) {
                 choices.push(Choice::LoseWorker(run));
+            }
+            if self.conditions.agents_die && model.is_invoked() {
+                choices.push(Choice::LoseAgent(run));
             }
         }
     }

@@ -26,6 +26,7 @@ impl<G: Guards> World<G> {
             Choice::Work(run) => format!("worker-{run} answer {}", self.work_name(run, true)),
             Choice::FailWork(run) => format!("worker-{run} fault {}", self.work_name(run, false)),
             Choice::LoseWorker(run) => format!("worker-{run} fault lost(run_{run})"),
+            Choice::LoseAgent(run) => format!("agent-{run} fault lost(run_{run})"),
             Choice::Emit(run) => format!("agent-{run} emit text(run_{run})"),
             Choice::Complete(run) => format!("agent-{run} emit completed(run_{run})"),
             Choice::Fail(run) => format!("agent-{run} emit failed(run_{run})"),

@@ -33,6 +33,8 @@ pub struct Conditions {
     pub workers_stall: bool,
     /// An agent may ignore even the kill. Without it a killed call returns at once.
     pub agents_wedge: bool,
+    /// An agent may be lost in the middle of a call, which a new one may cure.
+    pub agents_die: bool,
 }
 
 /// A rule that was broken.

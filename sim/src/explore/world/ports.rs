@@ -79,6 +79,7 @@ impl<G: Guards> World<G> {
             WorkerCall::Invoke(agent) => {
                 self.check_agent_use(run, agent)?;
                 self.check_exclusive(run)?;
+                self.check_first_words(run)?;
                 Due::Call { agent, is_interrupted: false, is_killed: false }
             }
             WorkerCall::Signal(agent, signal) => return self.signal(run, agent, signal),

@@ -51,6 +51,10 @@ impl<G: Guards> World<G> {
                 self.run(run).due = Due::Nothing;
                 self.answer(run, PortAnswer::Exited(id(run)))?;
             }
+            Choice::LoseAgent(run) => {
+                self.budget.drops -= 1;
+                self.give_back(run, CallResult::Lost)?;
+            }
             Choice::Emit(run) => self.emit(run)?,
             Choice::Complete(run) => self.give_back(run, CallResult::Completed)?,
             Choice::Fail(run) => {
