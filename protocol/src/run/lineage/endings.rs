@@ -81,6 +81,7 @@ impl<G: Guards> Lineage<G> {
     pub(super) fn accept_stop(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
         let entry = &mut self.runs[i];
         entry.token_set = true;
+        entry.has_output = false;
         entry.wanted = None;
         let verdict = entry.ending.unwrap_or_else(Verdict::cancelled);
         self.claim(i, now, Claimant::Canceller, verdict, out);
@@ -281,6 +282,7 @@ impl<G: Guards> Lineage<G> {
     ) -> Result<(), Reject> {
         self.must_be_launched(i)?;
         self.runs[i].worker.step(now, worker::Input::Exited, &mut Outbox::new())?;
+        self.runs[i].has_output = false;
         let entry = &self.runs[i];
         if entry.stop.is_accepted() {
             self.drive_stop(i, now, stop::Input::AgentReturned, out);

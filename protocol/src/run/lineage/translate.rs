@@ -58,7 +58,8 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         let i = self.index(run_id)?;
-        let (gate, has_output) = (self.gate(i), self.runs[i].has_output);
+        let gate = self.gate(i);
+        let has_output = std::mem::take(&mut self.runs[i].has_output);
         self.drive_worker(i, now, worker::Input::Returned { result, gate, has_output }, out)
     }
 
