@@ -11,7 +11,7 @@ use runwarden_protocol::journal::row::{Outcome, Reason};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::cache::Notice;
-use runwarden_protocol::run::lineage::{Input, Output, StartAnswer};
+use runwarden_protocol::run::lineage::{ChangeAnswer, Input, Output, StartAnswer};
 use runwarden_protocol::run::questions::Resolution;
 use runwarden_protocol::run::settlement::{Failure, Verdict};
 use runwarden_protocol::run::stop::{Answer, StopSignal};
@@ -22,6 +22,15 @@ use runwarden_protocol::run::worker::CallResult;
 pub enum PortCall {
     /// Of the store; answered by [`PortAnswer::Committed`] or [`PortAnswer::Appended`].
     Store(RunId, StoreCall),
+    /// Of the store, to commit a change of the session; answered by [`PortAnswer::Changed`].
+    Change {
+        /// The change.
+        ask: AskId,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
     /// Of the run's worker or its agent.
     Worker(RunId, WorkerCall),
     /// Of an agent that no run uses any more: close it, or clean it up.
@@ -118,6 +127,13 @@ pub enum Announcement {
         /// The answer.
         answer: StartAnswer,
     },
+    /// A change of the session was answered.
+    Change {
+        /// Who waits.
+        ask: AskId,
+        /// The answer.
+        answer: ChangeAnswer,
+    },
     /// A Stop was answered.
     Stop {
         /// The run.
@@ -208,6 +224,8 @@ pub enum Announcement {
 pub enum PortAnswer {
     /// A commit: the revision and the number of the terminal row, or nothing written.
     Committed(RunId, Option<(Revision, Option<Seq>)>),
+    /// A commit of a change: the revision, or nothing written.
+    Changed(AskId, Option<Revision>),
     /// An append: first number and count, or nothing written.
     Appended(RunId, Option<(Seq, u32)>),
     /// A launch: whether the worker exists.
@@ -251,6 +269,7 @@ pub fn port_call(output: Output) -> PortCall {
         Output::Settle { run_id, turn_id, expected, verdict, recovery, at } => {
             PortCall::Store(run_id, StoreCall::Settle { turn_id, expected, verdict, recovery, at })
         }
+        Output::Change { ask, expected, at } => PortCall::Change { ask, expected, at },
         Output::StartWorker { run_id, at } => {
             PortCall::Store(run_id, StoreCall::StartWorker { at })
         }
@@ -270,6 +289,7 @@ pub fn port_call(output: Output) -> PortCall {
         Output::ReleaseSlot { run_id } => PortCall::Release(Release::Slot(run_id)),
         Output::Forget { run_id } => PortCall::Release(Release::Run(run_id)),
         Output::StartAnswered { ask, answer } => announce(Announcement::Start { ask, answer }),
+        Output::ChangeAnswered { ask, answer } => announce(Announcement::Change { ask, answer }),
         Output::StopAnswered { run_id, asks, answer } => {
             announce(Announcement::Stop { run_id, asks, answer })
         }
@@ -313,6 +333,8 @@ pub fn fact(answer: PortAnswer) -> Input {
             Input::Committed { run_id, revision, terminal_seq }
         }
         PortAnswer::Committed(run_id, None) => Input::CommitFailed { run_id },
+        PortAnswer::Changed(ask, Some(revision)) => Input::ChangeCommitted { ask, revision },
+        PortAnswer::Changed(ask, None) => Input::ChangeFailed { ask },
         PortAnswer::Appended(run_id, Some((first_seq, count))) => {
             Input::Persisted { run_id, first_seq, count }
         }

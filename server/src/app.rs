@@ -241,6 +241,7 @@ fn run_limits(limits: &Limits) -> RunLimits {
         agent_silence_max: Duration::from_millis(limits.agent_silence_ms_max),
         run_max: limits.run_ms_max.map(Duration::from_millis),
         unwind: Duration::from_millis(limits.unwind_ms),
+        ask_timeout: Duration::from_millis(limits.ask_timeout_ms),
     }
 }
 

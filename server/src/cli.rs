@@ -11,6 +11,22 @@ use clap::{Args, Parser, Subcommand};
 pub enum Command {
     /// Serve until asked to stop.
     Serve(ServeArgs),
+    /// Look at the state directory and try the agents.
+    Doctor(DoctorArgs),
+}
+
+/// Flags of `runwarden doctor`.
+#[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
+pub struct DoctorArgs {
+    /// State directory to look at [default: as of `serve`]
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// Configuration file whose agents are tried [default: as of `serve`]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Flags of `runwarden serve`. A flag beats the configuration file, which beats the default.
@@ -44,6 +60,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
     let cli = Cli::try_parse_from(arguments)?;
     Ok(match cli.verb {
         Some(Verb::Serve(serve)) => Command::Serve(serve),
+        Some(Verb::Doctor(doctor)) => Command::Doctor(doctor),
         None => Command::Serve(cli.serve),
     })
 }
@@ -62,6 +79,8 @@ struct Cli {
 enum Verb {
     /// Serve until SIGTERM or ctrl-c; what happens without a command
     Serve(ServeArgs),
+    /// Look at the state directory, read-only, and try each agent; exit code 1 when something is found
+    Doctor(DoctorArgs),
 }
 
 /// Reads a listen address. `localhost` stands for 127.0.0.1; other names are not looked up.
@@ -81,7 +100,10 @@ mod tests {
 
     fn serve(arguments: &[&str]) -> Result<ServeArgs, clap::Error> {
         let all = std::iter::once("runwarden").chain(arguments.iter().copied());
-        parse(all.map(OsString::from)).map(|Command::Serve(args)| args)
+        parse(all.map(OsString::from)).map(|command| match command {
+            Command::Serve(args) => args,
+            Command::Doctor(_) => panic!("not `serve`"),
+        })
     }
 
     #[test]
@@ -102,7 +124,8 @@ mod tests {
             &["--listen", "nowhere"][..],
             &["--listen", "127.0.0.1"],
             &["--wat"],
-            &["doctor"],
+            &["doctor", "--listen", "127.0.0.1:0"],
+            &["doctor", "clean"],
             &["record", "export"],
             &["--token", "a", "--token", "b"],
         ] {
@@ -111,6 +134,17 @@ mod tests {
         for fine in ["--help", "--version"] {
             assert_eq!(serve(&[fine]).unwrap_err().exit_code(), 0);
         }
+    }
+
+    #[test]
+    fn a_doctor_takes_a_place_a_file_and_a_form() {
+        let arguments = ["runwarden", "doctor", "--state", "/s", "--config", "/c", "--json"];
+        let expected = DoctorArgs {
+            state: Some(PathBuf::from("/s")),
+            config: Some(PathBuf::from("/c")),
+            json: true,
+        };
+        assert_eq!(parse(arguments.map(OsString::from)).unwrap(), Command::Doctor(expected));
     }
 
     #[test]

@@ -58,6 +58,18 @@ pub fn start(folder: &Path, level: Option<&str>) -> Result<(), LogError> {
     Ok(())
 }
 
+/// Sends the log of this process to standard error, from now on: warnings, or what `level` names.
+pub fn start_on_stderr(level: Option<&str>) {
+    let own = level.and_then(|text| text.parse().ok()).unwrap_or(LevelFilter::WARN);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        .with_target(false)
+        .with_writer(io::stderr)
+        .with_filter(targets(own));
+    // A second call in one process, as tests make it, keeps the first log.
+    let _ = tracing::subscriber::set_global_default(Registry::default().with(lines));
+}
+
 /// Libraries may name headers and frames in their finer levels, so only warnings of them are kept (PRIN-2).
 fn targets(own: LevelFilter) -> Targets {
     Targets::new()

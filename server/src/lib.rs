@@ -7,6 +7,7 @@ pub mod auth;
 pub mod cli;
 pub mod config;
 pub mod diagnostics;
+pub mod doctor;
 pub mod http;
 pub mod recording;
 pub mod shutdown;

@@ -2,9 +2,16 @@
 
 use std::process::ExitCode;
 
+use runwarden::cli::Command;
+use runwarden::{app, doctor, startup};
+
 fn main() -> ExitCode {
-    match runwarden::startup::settings() {
-        Ok(settings) => runwarden::app::run(&settings),
+    match startup::command() {
+        Ok(Command::Serve(args)) => match startup::settings(args) {
+            Ok(settings) => app::run(&settings),
+            Err(code) => code,
+        },
+        Ok(Command::Doctor(args)) => doctor::run(&args),
         Err(code) => code,
     }
 }

@@ -13,7 +13,7 @@ use crate::auth::{
     Authority, Clock, LoginStore, PrincipalEntry, Principals, Role, TokenFileError, TokenHash,
     load_or_generate,
 };
-use crate::cli::{self, Command};
+use crate::cli::{self, Command, ServeArgs};
 use crate::config::{self, ConfigError, OPERATOR, Settings};
 use crate::diagnostics::{LEVEL_VARIABLE, LogError};
 use crate::http::edge::Edge;
@@ -53,16 +53,23 @@ pub struct Door {
     token: Option<String>,
 }
 
-/// Reads command line, environment and configuration of this process.
+/// Reads the command line of this process.
 ///
 /// # Errors
 /// The exit code, after the message was printed: 2 for a wrong call, 0 for `--help`.
-pub fn settings() -> Result<Settings, ExitCode> {
-    let Command::Serve(args) = cli::parse(std::env::args_os()).map_err(|error| {
+pub fn command() -> Result<Command, ExitCode> {
+    cli::parse(std::env::args_os()).map_err(|error| {
         // Nothing is left to do when even the message cannot be printed.
         let _ = error.print();
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(EXIT_WRONG_CALL))
-    })?;
+    })
+}
+
+/// Reads environment and configuration of this process.
+///
+/// # Errors
+/// The exit code, after the message was printed.
+pub fn settings(args: ServeArgs) -> Result<Settings, ExitCode> {
     let environment = |name: &str| -> Option<OsString> { std::env::var_os(name) };
     config::resolve(args, &environment).map_err(|error| report(&error))
 }

@@ -9,6 +9,18 @@ use std::sync::Arc;
 /// Directories kept inside the state directory.
 pub const SUBDIRECTORIES: [&str; 3] = ["attachments", "logs", "trash"];
 
+/// Name of the lock in it.
+const LOCK: &str = "lock";
+
+/// Names of the database files in it.
+pub const SESSIONS_DB: &str = "sessions.db";
+
+/// As [`SESSIONS_DB`], of the error store.
+pub const ERRORS_DB: &str = "errors.db";
+
+/// Name of the generated token in it.
+pub const TOKEN: &str = "token";
+
 /// Why the state directory cannot be used, and what helps.
 #[derive(Debug, thiserror::Error)]
 pub enum StateDirError {
@@ -82,7 +94,7 @@ impl StateDir {
             return Err(StateDirError::NotADirectory { path: path.to_owned() });
         }
         create_private(path).map_err(|error| StateDirError::new(path, error))?;
-        let lock_path = path.join("lock");
+        let lock_path = path.join(LOCK);
         let lock = File::options()
             .create(true)
             .truncate(false)
@@ -112,22 +124,43 @@ impl StateDir {
 
     /// The session store.
     pub fn sessions_db(&self) -> PathBuf {
-        self.path.join("sessions.db")
+        self.path.join(SESSIONS_DB)
     }
 
     /// The error store (ERR-1).
     pub fn errors_db(&self) -> PathBuf {
-        self.path.join("errors.db")
+        self.path.join(ERRORS_DB)
     }
 
     /// The generated token.
     pub fn token(&self) -> PathBuf {
-        self.path.join("token")
+        self.path.join(TOKEN)
     }
 
     /// The diagnostic logs.
     pub fn logs(&self) -> PathBuf {
         self.path.join("logs")
+    }
+}
+
+/// Whether a running server holds the lock of this directory. Changes nothing: the lock is taken for an
+/// instant, if it is free, and given back.
+///
+/// # Errors
+/// [`StateDirError`] says what to do.
+pub fn is_in_use(path: &Path) -> Result<bool, StateDirError> {
+    let lock_path = path.join(LOCK);
+    let lock = match File::open(&lock_path) {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(source) => return Err(StateDirError::Unusable { path: lock_path, source }),
+    };
+    match lock.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(source)) => {
+            Err(StateDirError::Unusable { path: lock_path, source })
+        }
     }
 }
 
@@ -191,6 +224,18 @@ mod tests {
         assert!(matches!(error, StateDirError::Locked { .. }));
         assert!(error.to_string().contains("stop that one"), "{error}");
         drop(first);
+        StateDir::open(base.path()).unwrap();
+    }
+
+    #[test]
+    fn a_look_tells_whether_a_server_runs_and_leaves_the_lock_free() {
+        let base = tempfile::tempdir().unwrap();
+        assert!(!is_in_use(base.path()).unwrap(), "nobody has ever used it");
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+        let state = StateDir::open(base.path()).unwrap();
+        assert!(is_in_use(base.path()).unwrap());
+        drop(state);
+        assert!(!is_in_use(base.path()).unwrap());
         StateDir::open(base.path()).unwrap();
     }
 

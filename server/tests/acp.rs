@@ -69,7 +69,7 @@ fn text_thought_tool_plan_permission_and_usage_are_shown_in_order() {
         Seen::Question(question.clone()),
         update(4, ItemKind::Tool, done),
         text(5, ItemKind::Text, "yes-1"),
-        Seen::Usage(Usage { input: Some(5), output: Some(3), cached: None }),
+        Seen::Usage(Usage { input: Some(5), output: Some(3), ..Usage::UNKNOWN }),
     ];
     assert_eq!(seen, expected);
     started.end();

@@ -125,7 +125,7 @@ fn reasoning_tool_calls_usage_and_a_cut_are_shown() {
     let update = Seen::Update { item: 2, kind: ItemKind::Tool, value: call };
     assert_eq!(others.last(), Some(&update));
 
-    let usage = Usage { input: Some(11), output: Some(7), cached: Some(5) };
+    let usage = Usage { input: Some(11), output: Some(7), cached: Some(5), ..Usage::UNKNOWN };
     assert_eq!(run("usage").1, [Seen::Usage(usage)]);
 
     let (text, others, returned) = run("length");

@@ -33,7 +33,7 @@ fn an_address_others_can_reach_is_refused_without_a_configured_token() {
 
 #[test]
 fn a_wrong_call_is_told_on_standard_error() {
-    for flags in [&["--wat"][..], &["--listen", "nowhere"], &["doctor"], &["serve", "x"]] {
+    for flags in [&["--wat"][..], &["--listen", "nowhere"], &["doctor", "x"], &["serve", "x"]] {
         assert!(refusal(flags).contains("error:"), "{flags:?}");
     }
     let help = runwarden(&["--help"]);

@@ -76,6 +76,11 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         has_row
     }
 
+    /// May agent or model of the session be changed? (LIFE-03)
+    fn may_change_agent(may_start: bool) -> bool {
+        may_start
+    }
+
     /// May a write of this run change session, journal, cache or handle? (OWN-02, REC-05)
     fn may_write(owner: Owner) -> bool {
         owner == Owner::ThisRun

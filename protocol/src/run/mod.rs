@@ -9,6 +9,7 @@
 
 pub mod admission;
 pub mod cache;
+pub mod changes;
 pub mod guards;
 pub mod limits;
 pub mod lineage;

@@ -1,5 +1,6 @@
 //! Sessions as documents: what is stored, and what is computed from it for clients and agents.
 
+pub mod answer;
 pub mod context;
 pub mod cursor;
 pub mod history;
@@ -8,3 +9,4 @@ pub mod project;
 pub mod record;
 pub mod scene;
 pub mod settle;
+pub mod usage;

@@ -213,14 +213,13 @@ pub fn summary(text: &str) -> String {
 
 /// The stored usage on the wire; `None` when nothing of it is known.
 pub fn usage(usage: super::record::Usage) -> Option<Usage> {
-    let is_known = usage.input.or(usage.output).or(usage.cached).is_some();
-    is_known.then(|| Usage {
+    (usage != super::record::Usage::UNKNOWN).then(|| Usage {
         input: usage.input.map(int),
         output: usage.output.map(int),
         cached: usage.cached.map(int),
-        cost: None,
-        context_used: None,
-        context_max: None,
+        cost: usage.cost.map(int),
+        context_used: usage.context_used.map(int),
+        context_max: usage.context_max.map(int),
     })
 }
 

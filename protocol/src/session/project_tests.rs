@@ -40,7 +40,7 @@ fn answer(items: Vec<StoredItem>) -> StoredRow {
         run_id: RunId::new(1),
         agent: Some("demo".to_owned()),
         model: None,
-        usage: Some(StoredUsage { input: Some(3), output: None, cached: None }),
+        usage: Some(StoredUsage { input: Some(3), ..StoredUsage::UNKNOWN }),
         items,
         marker: None,
         session_revision: Revision::new(6),

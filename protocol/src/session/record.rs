@@ -70,6 +70,41 @@ pub struct Usage {
     pub output: Option<u64>,
     /// Input tokens read from a cache.
     pub cached: Option<u64>,
+    /// Price in millionths of the configured currency.
+    #[serde(default)]
+    pub cost: Option<u64>,
+    /// Tokens of the model's window in use after the run.
+    #[serde(default)]
+    pub context_used: Option<u64>,
+    /// Size of that window in tokens.
+    #[serde(default)]
+    pub context_max: Option<u64>,
+}
+
+impl Usage {
+    /// A usage of which nothing is known.
+    pub const UNKNOWN: Self = Self {
+        input: None,
+        output: None,
+        cached: None,
+        cost: None,
+        context_used: None,
+        context_max: None,
+    };
+
+    /// What is known once `later` was learned of the same run: each of its known values replaces the one
+    /// before.
+    #[must_use]
+    pub fn learned(self, later: Self) -> Self {
+        Self {
+            input: later.input.or(self.input),
+            output: later.output.or(self.output),
+            cached: later.cached.or(self.cached),
+            cost: later.cost.or(self.cost),
+            context_used: later.context_used.or(self.context_used),
+            context_max: later.context_max.or(self.context_max),
+        }
+    }
 }
 
 /// Who a row is from.

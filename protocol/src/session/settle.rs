@@ -194,19 +194,6 @@ pub fn rows(ending: Ending<'_>) -> Vec<StoredRow> {
     rows
 }
 
-/// The usage of a session after one more run (USE-02). What no run knows stays unknown.
-pub fn add_usage(sum: Usage, run: Usage) -> Usage {
-    let add = |sum: Option<u64>, run: Option<u64>| match (sum, run) {
-        (Some(sum), Some(run)) => Some(sum.saturating_add(run)),
-        (known, None) | (None, known) => known,
-    };
-    Usage {
-        input: add(sum.input, run.input),
-        output: add(sum.output, run.output),
-        cached: add(sum.cached, run.cached),
-    }
-}
-
 #[derive(Clone, Debug)]
 struct OpenItem {
     item_id: ItemId,

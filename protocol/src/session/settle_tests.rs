@@ -101,16 +101,6 @@ fn a_row_that_no_run_wrote_is_reported_and_changes_nothing() {
     assert_eq!(fold.finish().unwrap().items.len(), 1);
 }
 
-/// USE-02 [property]: unknown values add nothing and known ones add up.
-#[test]
-fn usage_adds_what_is_known() {
-    let known = Usage { input: Some(2), output: None, cached: Some(u64::MAX) };
-    let more = Usage { input: Some(3), output: Some(1), cached: Some(1) };
-    let sum = Usage { input: Some(5), output: Some(1), cached: Some(u64::MAX) };
-    assert_eq!(add_usage(known, more), sum);
-    assert_eq!(add_usage(Usage::default(), Usage::default()), Usage::default());
-}
-
 fn any_rows() -> impl Strategy<Value = Vec<JournalRow>> {
     let kinds = [
         ItemKind::Text,

@@ -1,6 +1,7 @@
 //! What the drivers need from the world. The server, the simulation and tests each bring their own.
 
 pub mod agent;
+pub mod change;
 pub mod profile;
 pub mod store;
 pub mod world;

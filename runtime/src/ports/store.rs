@@ -15,6 +15,7 @@ use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
 use runwarden_protocol::session::record::{Marker, SessionHead, StoredRow, Usage};
 
 use super::agent::ContextMessage;
+use super::change::SessionChange;
 
 /// Most rows of one transaction of appends (COMMIT_GROUP, JRN-20).
 pub const BATCH_ROWS_MAX: usize = 64;
@@ -227,6 +228,8 @@ pub enum Commit {
     },
     /// A run ends (OWN-10).
     Settle(Settlement),
+    /// Title, archived, agent, model, or the usage of a settled run changes.
+    Change(SessionChange),
     /// A start failed after the reservation: pending turn and active run cleared, both journals closed
     /// `failed`, the key freed (REC-08).
     Compensate {
@@ -372,6 +375,8 @@ pub enum KeyEffect {
         /// Model in force.
         model: Option<String>,
     },
+    /// The session was changed.
+    Change,
     /// A session was created.
     Session {
         /// The session.

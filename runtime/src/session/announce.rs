@@ -1,33 +1,30 @@
 //! What clients are told: replies, rows, phases, terminals, questions, list entries.
 
 use runwarden_protocol::delivery::frame::{EntityId, FrameKey, TerminalRole};
-use runwarden_protocol::ids::{ItemId, QuestionId, RunId, Seq};
+use runwarden_protocol::ids::{ItemId, RunId, Seq};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, Outcome, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::lineage::StartAnswer;
-use runwarden_protocol::run::questions::Resolution;
 use runwarden_protocol::run::stop::Answer;
 use runwarden_protocol::session::project::{self, Live, LiveRun, int};
 use runwarden_protocol::session::record::SessionHead;
 use runwarden_protocol::wire::JsonObject;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::{
-    Frame, MessageAck, QuestionAsked, QuestionResolved, RunStatus, SessionItemFrame, StopOutcome,
-    StopResult, StreamNote, StreamTerminal, StreamText, StreamUpdate, TextKind, UpdateItemKind,
-    UpdateKind,
+    Frame, MessageAck, RunStatus, SessionItemFrame, StopOutcome, StopResult, StreamNote,
+    StreamTerminal, StreamText, StreamUpdate, TextKind, UpdateItemKind, UpdateKind,
 };
-use runwarden_protocol::wire::refusal::BlockingRun;
 use runwarden_protocol::wire::structures::{NumberedFrame, Terminal};
 use serde_json::Value;
 
+use super::changes::refuse_start;
 use super::driver::{Driver, Event, RING_FRAMES_MAX, RingFrame, Waiting};
 use super::ports::clip_value;
 use crate::connection::ReplyTo;
 use crate::dispatch::Announcement;
 use crate::frames::SharedFrame;
-use crate::ports::agent::QuestionReply;
 use crate::ports::store::{KeyEffect, KeyRecord};
 use crate::ports::{Store, StoreFailure, World};
 
@@ -42,6 +39,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     self.reply_start(reply, answer, remembered);
                 }
             }
+            Announcement::Change { ask, answer } => self.change_answered(ask, answer),
             Announcement::Stop { run_id, asks, answer } => {
                 for ask in asks {
                     if let Some(Waiting::Stop(reply)) = self.asks.remove(&ask) {
@@ -50,20 +48,12 @@ impl<W: World, S: Store> Driver<W, S> {
                 }
             }
             Announcement::QuestionOpened { question_id, version, expires_at, .. } => {
-                if let Some(open) = self.questions.get_mut(&question_id) {
-                    open.shown.question_version = int(version);
-                    open.shown.expires_at = int(expires_at.as_millis());
-                }
+                self.question_opened(question_id, version, expires_at);
             }
-            Announcement::QuestionRefused { question_id } => {
-                if let Some(open) = self.questions.remove(&question_id) {
-                    // An agent that is gone needs no answer.
-                    let _ = open.reply.try_send(QuestionReply::Unanswered);
-                }
-            }
-            Announcement::QuestionsResolved { questions, outcome, ask, .. } => {
+            Announcement::QuestionRefused { question_id } => self.question_refused(question_id),
+            Announcement::QuestionsResolved { run_id, questions, outcome, ask } => {
                 let waiting = ask.and_then(|ask| self.asks.remove(&ask));
-                self.resolved(&questions, outcome, waiting);
+                self.questions_resolved(run_id, &questions, outcome, waiting);
             }
             Announcement::AnswerRefused { ask, .. } => {
                 if let Some(Waiting::Answer(reply, _)) = self.asks.remove(&ask) {
@@ -105,18 +95,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 }
                 None => reply.fail(Code::HandlerError, "a repeated key without its effect"),
             },
-            StartAnswer::Refused(refusal) => reply.refuse(
-                |refused| {
-                    let blocked_by = refusal.run_id.map(|run_id| BlockingRun {
-                        run_id: Some(run_id.to_string()),
-                        phase: refusal.phase,
-                        attachable: refusal.attachable,
-                    });
-                    let retry_after_ms = refusal.retry_after_ms.map(i64::from);
-                    runwarden_protocol::wire::Refusal { blocked_by, retry_after_ms, ..refused }
-                },
-                refusal.code,
-            ),
+            StartAnswer::Refused(refusal) => refuse_start(reply, refusal),
         }
     }
 
@@ -156,46 +135,6 @@ impl<W: World, S: Store> Driver<W, S> {
             code,
         };
         reply.done(Frame::StopResult(result));
-    }
-
-    fn resolved(
-        &mut self,
-        questions: &[QuestionId],
-        outcome: Resolution,
-        waiting: Option<Waiting>,
-    ) {
-        let (mut asker, answer) = match waiting {
-            Some(Waiting::Answer(reply, answer)) => (Some(reply), Some(answer)),
-            Some(Waiting::Start(..) | Waiting::Stop(_)) | None => (None, None),
-        };
-        for question_id in questions {
-            let Some(open) = self.questions.remove(question_id) else { continue };
-            let told = match &answer {
-                Some(answer) => QuestionReply::Answered(answer.clone()),
-                None => QuestionReply::Unanswered,
-            };
-            // An agent that is gone needs no answer.
-            let _ = open.reply.try_send(told);
-            let resolved = |request_id| QuestionResolved {
-                request_id,
-                session_id: self.session_id.to_string(),
-                question_id: question_id.to_string(),
-                outcome,
-                session_revision: int(self.head.revision.get()),
-            };
-            let asker = asker.take();
-            let asking = asker.as_ref().map(|reply| reply.peer().id);
-            if let Some(reply) = asker {
-                let frame = Frame::QuestionResolved(resolved(reply.request_id()));
-                reply.done(frame);
-            }
-            let frame = Frame::QuestionResolved(resolved(None));
-            let shared = SharedFrame::push(self.hub.payload_id(), Some(self.session_id), &frame);
-            let now = self.hub.now();
-            for peer in self.subscribers.values().filter(|peer| Some(peer.id) != asking) {
-                peer.outbound.offer(now, &shared);
-            }
-        }
     }
 
     fn show_rows(&mut self, run_id: RunId, first_seq: Option<Seq>, rows: &[RowRef]) {
@@ -243,22 +182,6 @@ impl<W: World, S: Store> Driver<W, S> {
             run.ring.pop_front();
         }
         run.ring.push_back(RingFrame { seq, frame, numbered });
-    }
-
-    fn show_question(&mut self, question_id: QuestionId, frames: &mut Vec<SharedFrame>) {
-        let id = self.hub.payload_id();
-        let Some(open) = self.questions.get_mut(&question_id) else { return };
-        open.is_published = true;
-        let asked = QuestionAsked {
-            session_id: self.session_id.to_string(),
-            question: open.shown.clone(),
-            session_revision: int(self.head.revision.get()),
-        };
-        frames.push(SharedFrame::push(
-            id,
-            Some(self.session_id),
-            &Frame::QuestionAsked(Box::new(asked)),
-        ));
     }
 
     fn live_frame(
@@ -381,7 +304,8 @@ impl<W: World, S: Store> Driver<W, S> {
     ) {
         let run = self.runs.get(&run_id);
         let error = run.and_then(|run| run.error.clone());
-        let usage = run.and_then(|run| project::usage(run.usage));
+        let settled = run.and_then(|run| run.settled_usage);
+        let usage = settled.and_then(project::usage);
         if error.is_some() {
             self.open_errors += 1;
         }

@@ -12,6 +12,7 @@ use runwarden_protocol::ids::{AgentId, AskId, PayloadId, QuestionId, RunId, Sess
 use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::journal::row::Reason;
 use runwarden_protocol::machine::{Machine, Outbox};
+use runwarden_protocol::run::changes::Change;
 use runwarden_protocol::run::lineage::{Input, KnownRun, Lineage, Output};
 use runwarden_protocol::session::record::{SessionHead, Usage};
 use runwarden_protocol::session::scene::Scene;
@@ -19,6 +20,7 @@ use runwarden_protocol::wire::structures::{ErrorData, Question, SessionItem};
 use serde_json::Value;
 
 use super::Message;
+use super::changes::PendingChange;
 use crate::connection::{Peer, ReplyTo};
 use crate::dispatch::{PortAnswer, PortCall, Release, fact, port_call};
 use crate::frames::SharedFrame;
@@ -44,13 +46,14 @@ pub(super) struct Driver<W: World, S: Store> {
     pub(super) open_errors: u64,
     inbox: Pin<Box<Receiver<Message>>>,
     calls: Vec<Call>,
-    facts: VecDeque<PortAnswer>,
+    nexts: VecDeque<Next>,
     timer: Option<Timer>,
     pub(super) runs: BTreeMap<RunId, RunState>,
     pub(super) agents: BTreeMap<AgentId, Arc<dyn Agent>>,
     pub(super) payloads: BTreeMap<PayloadId, Arc<str>>,
     pub(super) questions: BTreeMap<QuestionId, OpenQuestion>,
     pub(super) asks: BTreeMap<AskId, Waiting>,
+    pub(super) changes: BTreeMap<AskId, PendingChange>,
     pub(super) subscribers: BTreeMap<runwarden_protocol::ids::ConnectionId, Arc<Peer>>,
     pub(super) item_version: u64,
     /// The list entry as it was pushed last; an equal one is not pushed again (LIST-2).
@@ -73,6 +76,8 @@ pub(super) struct RunState {
     pub(super) scene: Scene,
     pub(super) ring: VecDeque<RingFrame>,
     pub(super) usage: Usage,
+    /// What was stored with the settlement, once that was issued.
+    pub(super) settled_usage: Option<Usage>,
     pub(super) error: Option<ErrorData>,
     pub(super) failure_detail: Option<String>,
     pub(super) agent: String,
@@ -112,6 +117,14 @@ pub(super) enum Waiting {
     Answer(ReplyTo, Value),
 }
 
+/// What is fed behind the outputs of the present step.
+pub(super) enum Next {
+    /// An answer that needs no waiting.
+    Answer(PortAnswer),
+    /// A change that nobody asked for.
+    Change(Change),
+}
+
 /// What wakes the driver.
 pub(super) enum Event {
     Due,
@@ -147,13 +160,14 @@ impl<W: World, S: Store> Driver<W, S> {
             open_errors: 0,
             inbox: Box::pin(inbox),
             calls: Vec::new(),
-            facts: VecDeque::new(),
+            nexts: VecDeque::new(),
             timer: None,
             runs: BTreeMap::new(),
             agents: BTreeMap::new(),
             payloads: BTreeMap::new(),
             questions: BTreeMap::new(),
             asks: BTreeMap::new(),
+            changes: BTreeMap::new(),
             subscribers: BTreeMap::new(),
             item_version: 0,
             shown_item: None,
@@ -174,8 +188,8 @@ impl<W: World, S: Store> Driver<W, S> {
                 break;
             }
             self.handle(event);
-            while let Some(answer) = self.facts.pop_front() {
-                self.feed(fact(answer));
+            while let Some(next) = self.nexts.pop_front() {
+                self.feed_next(next);
             }
             self.note_progress_of_waits();
             if self.is_unloadable() && self.hub.now() >= self.idle_since.plus(UNLOAD_AFTER) {
@@ -270,10 +284,11 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.send(reply, text.into(), attachment_named, key, remembered);
             }
             Message::Stop { reply, run_id } => self.stop(reply, run_id),
+            Message::Update { reply, wanted, key, remembered } => {
+                self.update(reply, wanted, key, remembered);
+            }
             Message::Answer { reply, question_id, version, answer } => {
-                let ask = self.hub.ask_id();
-                self.asks.insert(ask, Waiting::Answer(reply, answer));
-                self.feed(Input::Answer { ask, question_id, version });
+                self.answer(reply, question_id, version, answer);
             }
             Message::ListQuestions { reply } => self.list_questions(reply),
             Message::ErrorsChanged => self.count_errors(),
@@ -339,6 +354,7 @@ impl<W: World, S: Store> Driver<W, S> {
         for output in out.drain() {
             match port_call(output) {
                 PortCall::Store(run_id, call) => self.call_store(run_id, call),
+                PortCall::Change { ask, expected, at } => self.commit_change(ask, expected, at),
                 PortCall::Worker(run_id, call) => self.call_worker(run_id, call),
                 PortCall::CloseAgent(agent) => {
                     if let Some(agent) = self.agents.remove(&agent) {
@@ -353,7 +369,9 @@ impl<W: World, S: Store> Driver<W, S> {
                 }
                 PortCall::Release(Release::Slot(run_id)) => self.hub.release_slot(run_id),
                 PortCall::Release(Release::Run(run_id)) => {
-                    self.runs.remove(&run_id);
+                    if let Some(run) = self.runs.remove(&run_id) {
+                        self.keep_late_usage(run_id, &run);
+                    }
                     self.idle_since = self.hub.now();
                 }
                 PortCall::Announce(announcement) => self.announce(announcement),
@@ -363,7 +381,22 @@ impl<W: World, S: Store> Driver<W, S> {
 
     /// Queues an answer that needs no waiting, behind the outputs of this step.
     pub(super) fn answer_next(&mut self, answer: PortAnswer) {
-        self.facts.push_back(answer);
+        self.next(Next::Answer(answer));
+    }
+
+    /// Queues what is fed behind the outputs of this step.
+    pub(super) fn next(&mut self, next: Next) {
+        self.nexts.push_back(next);
+    }
+
+    fn feed_next(&mut self, next: Next) {
+        match next {
+            Next::Answer(PortAnswer::Produced(run_id, row)) => {
+                self.produced(PortAnswer::Produced(run_id, row), row);
+            }
+            Next::Answer(answer) => self.feed(fact(answer)),
+            Next::Change(change) => self.feed(Input::Change(change)),
+        }
     }
 
     /// Starts a call of a port; its first poll is the next one, in the order of the calls.
@@ -393,6 +426,7 @@ impl<W: World, S: Store> Driver<W, S> {
             && self.calls.is_empty()
             && self.asks.is_empty()
             && self.machine.has_no_runs()
+            && self.machine.has_no_changes()
     }
 
     fn give_up_agent(&mut self) {

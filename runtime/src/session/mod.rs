@@ -1,9 +1,11 @@
 //! The driver of one session: one task that owns its machine, feeds it and carries out its effects.
 
 mod announce;
+mod changes;
 mod driver;
 mod open;
 mod ports;
+mod questions;
 mod settled;
 
 use std::future::Future;
@@ -11,13 +13,15 @@ use std::future::Future;
 use async_channel::Sender;
 use runwarden_protocol::ids::{ConnectionId, PrincipalId, QuestionId, RunId, SessionId};
 use runwarden_protocol::session::record::SessionHead;
+use runwarden_protocol::wire::JsonObject;
 use runwarden_protocol::wire::actions::KnownState;
-use serde_json::Value;
 
 use crate::connection::ReplyTo;
 use crate::hub::Hub;
 use crate::ports::store::{KeyRecord, KeyUse, UnsettledRun};
 use crate::ports::{Store, World};
+
+pub(crate) use changes::choose;
 
 /// Where a session takes messages.
 #[derive(Clone, Debug)]
@@ -90,6 +94,17 @@ pub enum Message {
         /// What the store remembers under the key.
         remembered: Option<KeyRecord>,
     },
+    /// `update_session`.
+    Update {
+        /// Who asks.
+        reply: ReplyTo,
+        /// What is to change.
+        wanted: Wanted,
+        /// The idempotency key.
+        key: Option<KeyUse>,
+        /// What the store remembers under the key.
+        remembered: Option<KeyRecord>,
+    },
     /// `stop_run`.
     Stop {
         /// Who asks.
@@ -106,7 +121,7 @@ pub enum Message {
         /// Its version.
         version: u64,
         /// The answer object.
-        answer: Value,
+        answer: JsonObject,
     },
     /// `list_questions`.
     ListQuestions {
@@ -129,6 +144,19 @@ pub enum Message {
         /// Dropped when the last one is announced.
         done: Sender<()>,
     },
+}
+
+/// What an `update_session` names; `None` leaves it as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The title.
+    pub title: Option<String>,
+    /// Whether the session is hidden from the normal list.
+    pub archived: Option<bool>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
 }
 
 /// Makes a session's driver and the handle to it.

@@ -13,18 +13,18 @@ use runwarden_protocol::session::scene::{Content, Scene};
 use runwarden_protocol::wire::actions::KnownState;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::{
-    Frame, QuestionsList, Recovery, SessionClosed, SessionManifest, StreamState,
+    Frame, Recovery, SessionClosed, SessionManifest, StreamState,
 };
 use runwarden_protocol::wire::limits::{CHAIN_TAIL_MAX, SCHEMA_VERSION, STREAM_STATE_BYTES_MAX};
 use runwarden_protocol::wire::structures::{
-    DetailField, EntityStatus, Item, Marker, NumberedFrame, Question, RecoveryReason, Replay,
-    ReplayState,
+    DetailField, EntityStatus, Item, Marker, NumberedFrame, RecoveryReason, Replay, ReplayState,
 };
 
 use super::announce::live_value;
 use super::driver::{Driver, Event, RunState, StartDetails, Waiting};
 use crate::connection::ReplyTo;
 use crate::frames::SharedFrame;
+use crate::ports::change::Choice;
 use crate::ports::store::{ChainTail, KeyRecord, KeyUse, ListErrors, RunFacts};
 use crate::ports::{Store, StoreFailure, World};
 
@@ -152,22 +152,6 @@ impl<W: World, S: Store> Driver<W, S> {
         reply.done(Frame::SessionClosed(closed));
     }
 
-    pub(super) fn list_questions(&self, reply: ReplyTo) {
-        let list = QuestionsList {
-            request_id: reply.request_id(),
-            session_id: self.session_id.to_string(),
-            questions: self.shown_questions(),
-        };
-        reply.done(Frame::QuestionsList(list));
-    }
-
-    fn shown_questions(&self) -> Vec<Question> {
-        let shown = self.questions.values().filter(|open| open.is_published);
-        let mut questions: Vec<_> = shown.map(|open| open.shown.clone()).collect();
-        questions.sort_by_key(|question| question.expires_at);
-        questions
-    }
-
     pub(super) fn get_stream(
         &mut self,
         reply: ReplyTo,
@@ -275,7 +259,8 @@ impl<W: World, S: Store> Driver<W, S> {
             storage_low: false,
             slot,
         };
-        let mut run = RunState::new(self.head.agent.clone(), self.head.model.clone());
+        let Choice { agent, model } = self.choice_in_force();
+        let mut run = RunState::new(agent, model);
         run.start = Some(StartDetails { text, key });
         self.runs.insert(run_id, run);
         self.asks.insert(ask, Waiting::Start(reply, remembered));

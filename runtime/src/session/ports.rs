@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_channel::Sender;
 use runwarden_protocol::errors::ErrorBuilder;
 use runwarden_protocol::ids::{AgentId, PayloadRef, RunId};
 use runwarden_protocol::journal::row::RowEvent;
@@ -12,16 +11,18 @@ use runwarden_protocol::run::lineage::Input;
 use runwarden_protocol::run::settlement::Failure;
 use runwarden_protocol::run::stop::StopSignal;
 use runwarden_protocol::run::worker::CallResult;
+use runwarden_protocol::session::record::Usage;
 use runwarden_protocol::session::scene::Scene;
 use runwarden_protocol::wire::codes::Code;
-use runwarden_protocol::wire::structures::{ErrorData, Question, QuestionKind, Scope};
+use runwarden_protocol::wire::structures::{ErrorData, Scope};
 use runwarden_protocol::{journal::row::Outcome, run::settlement::Verdict};
 use serde_json::Value;
 
-use super::driver::{Driver, Event, OpenQuestion, RunState};
+use super::driver::{Driver, Event, RunState};
 use crate::dispatch::{PortAnswer, StoreCall, WorkerCall};
 use crate::hub::stored_error;
-use crate::ports::agent::{ContextMessage, ContextRole, FailureKind, QuestionDraft, QuestionReply};
+use crate::ports::agent::{ContextMessage, ContextRole, FailureKind};
+use crate::ports::change::Choice;
 use crate::ports::store::{Admission, Append, Commit, NewRow, Settlement, UnsettledRun};
 use crate::ports::{Agent, Construction, Invocation, Returned, Signal, Store, StoreFailure, World};
 use crate::worker::{self, Progress};
@@ -30,14 +31,16 @@ use crate::worker::{self, Progress};
 const PROGRESS_WAITING_MAX: usize = 64;
 
 /// Bytes of a value above which it is cut before it becomes a row.
-const VALUE_BYTES_MAX: usize = 32_768;
+pub(super) const VALUE_BYTES_MAX: usize = 32_768;
 
 impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn call_store(&mut self, run_id: RunId, call: StoreCall) {
         match call {
             StoreCall::Append { rows } => self.append(run_id, &rows),
             StoreCall::Admit { turn_id, expected, at } => {
-                let Some(run) = self.runs.get(&run_id) else { return };
+                let Choice { agent, model } = self.choice_in_force();
+                let Some(run) = self.runs.get_mut(&run_id) else { return };
+                (run.agent, run.model) = (agent, model);
                 let Some(start) = &run.start else { return };
                 let admission = Admission {
                     session_id: self.session_id,
@@ -59,7 +62,7 @@ impl<W: World, S: Store> Driver<W, S> {
             StoreCall::StartWorker { at } => self.start_worker(run_id, at),
             StoreCall::Settle { turn_id, expected, verdict, recovery, at } => {
                 let error = self.error_of(run_id, &verdict);
-                let usage = self.runs.get(&run_id).map(|run| run.usage).unwrap_or_default();
+                let usage = self.settle_usage(run_id);
                 let settlement = Settlement {
                     session_id: self.session_id,
                     expected,
@@ -111,6 +114,13 @@ impl<W: World, S: Store> Driver<W, S> {
             let committed = answer.ok().map(|done| (done.revision, done.terminal_seq));
             Event::Answered(PortAnswer::Committed(run_id, committed))
         });
+    }
+
+    /// What is stored of a run's usage with its settlement; what is learned later differs from it.
+    fn settle_usage(&mut self, run_id: RunId) -> Usage {
+        let Some(run) = self.runs.get_mut(&run_id) else { return Usage::UNKNOWN };
+        run.settled_usage = Some(run.usage);
+        run.usage
     }
 
     fn start_worker(&self, run_id: RunId, at: runwarden_protocol::instant::Instant) {
@@ -270,7 +280,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Progress::Question { question, reply } => self.asked(run_id, question, reply),
             Progress::Usage(usage) => {
                 if let Some(run) = self.runs.get_mut(&run_id) {
-                    run.usage = usage;
+                    run.usage = run.usage.learned(usage);
                 }
             }
             Progress::Returned(returned) => self.returned(run_id, returned),
@@ -315,29 +325,7 @@ impl<W: World, S: Store> Driver<W, S> {
         self.answer_next(PortAnswer::Returned(run_id, result));
     }
 
-    fn asked(&mut self, run_id: RunId, question: QuestionDraft, reply: Sender<QuestionReply>) {
-        let question_id = runwarden_protocol::ids::QuestionId::new(self.hub.world().random());
-        let approval = question.approval;
-        let shown = Question {
-            question_id: question_id.to_string(),
-            run_id: Some(run_id.to_string()),
-            kind: if approval { QuestionKind::Approval } else { QuestionKind::Question },
-            question_version: 1,
-            prompt: clipped(&question.prompt, VALUE_BYTES_MAX),
-            marker: None,
-            options: question.options,
-            multi: question.multi,
-            allow_custom: question.allow_custom,
-            expires_at: 0,
-        };
-        let body = serde_json::to_string(&shown).expect("a question has a JSON form");
-        let json_bytes = body.len();
-        let row = self.row(RowEvent::QuestionAsked { question_id }, body, json_bytes);
-        self.questions.insert(question_id, OpenQuestion { shown, reply, is_published: false });
-        self.produced(PortAnswer::Asked { run_id, question_id, approval, row }, row);
-    }
-
-    fn row(&mut self, event: RowEvent, body: String, json_bytes: usize) -> RowRef {
+    pub(super) fn row(&mut self, event: RowEvent, body: String, json_bytes: usize) -> RowRef {
         let id = self.hub.payload_id();
         self.payloads.insert(id, body.into());
         let json_bytes = u32::try_from(json_bytes).unwrap_or(u32::MAX);
@@ -345,7 +333,7 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 
     /// Feeds a produced row at once, so that a row the machine turns away is released here.
-    fn produced(&mut self, answer: PortAnswer, row: RowRef) {
+    pub(super) fn produced(&mut self, answer: PortAnswer, row: RowRef) {
         let input: Input = crate::dispatch::fact(answer);
         if !self.try_feed(input) {
             self.payloads.remove(&row.payload.id);
@@ -373,7 +361,8 @@ impl RunState {
             context: None,
             scene: Scene::new(),
             ring: std::collections::VecDeque::new(),
-            usage: runwarden_protocol::session::record::Usage::default(),
+            usage: Usage::UNKNOWN,
+            settled_usage: None,
             error: None,
             failure_detail: None,
             agent,
@@ -414,7 +403,7 @@ fn clip_texts(value: &mut Value, bytes_max: usize) {
     }
 }
 
-fn clipped(text: &str, bytes_max: usize) -> String {
+pub(super) fn clipped(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
     }

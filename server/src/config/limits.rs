@@ -19,6 +19,9 @@ pub struct Limits {
     /// Sessions that keep an agent between two turns (REG-13).
     #[serde(deserialize_with = "sessions")]
     pub agents_kept_max: u32,
+    /// Key `ask_timeout`: how long a question stays open, in milliseconds (ASK-01).
+    #[serde(rename = "ask_timeout", deserialize_with = "time")]
+    pub ask_timeout_ms: u64,
     /// Key `agent_silence_max`: how long an agent may produce nothing, in milliseconds (LIM-02).
     #[serde(rename = "agent_silence_max", deserialize_with = "time")]
     pub agent_silence_ms_max: u64,
@@ -40,6 +43,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             agents_kept_max: 25,
+            ask_timeout_ms: 120_000,
             agent_silence_ms_max: 600_000,
             run_ms_max: None,
             runs_max: 64,

@@ -121,6 +121,21 @@ pub fn resolve(
     args: ServeArgs,
     environment: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Settings, ConfigError> {
+    let settings = examine(args, environment)?;
+    if !settings.listen.ip().is_loopback() && settings.principals.is_empty() {
+        return Err(ConfigError::OpenToOthers { listen: settings.listen });
+    }
+    Ok(settings)
+}
+
+/// As [`resolve`], for somebody who only looks and opens no port.
+///
+/// # Errors
+/// As [`resolve`], but for an address that is open to others.
+pub fn examine(
+    args: ServeArgs,
+    environment: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Settings, ConfigError> {
     if args.token.as_deref().is_some_and(|token| !is_usable(token)) {
         return Err(ConfigError::Token);
     }
@@ -134,7 +149,7 @@ pub fn resolve(
         (None, None) => state_without_file(&args, environment)?,
     };
     check_principals(&file, &path)?;
-    let settings = Settings {
+    Ok(Settings {
         listen: args.listen.or(file.listen.map(|listen| listen.0)).unwrap_or(LISTEN_DEFAULT),
         state,
         public_url: file.public_url,
@@ -144,11 +159,7 @@ pub fn resolve(
         default_agent: args.agent,
         limits: file.limits,
         record: args.record,
-    };
-    if !settings.listen.ip().is_loopback() && settings.principals.is_empty() {
-        return Err(ConfigError::OpenToOthers { listen: settings.listen });
-    }
-    Ok(settings)
+    })
 }
 
 fn of_key(key: &str) -> String {

@@ -1,8 +1,9 @@
 use super::*;
+use crate::cli::{Command, parse};
 
 fn args(flags: &[&str]) -> ServeArgs {
     let all = std::iter::once("runwarden").chain(flags.iter().copied()).map(OsString::from);
-    let crate::cli::Command::Serve(args) = crate::cli::parse(all).unwrap();
+    let Command::Serve(args) = parse(all).unwrap() else { panic!("not `serve`") };
     args
 }
 
@@ -134,6 +135,8 @@ fn limits_hold_at_their_bounds() {
         ("agents_kept_max = 1", true),
         ("agents_kept_max = 1024", true),
         ("agents_kept_max = 1025", false),
+        ("ask_timeout = 0", false),
+        ("ask_timeout = 1", true),
         ("agent_silence_max = 2592000000", true),
         ("agent_silence_max = 2592000001", false),
     ] {

@@ -94,12 +94,15 @@ pub(super) fn read_outcome(row: &Row<'_>, name: &str) -> rusqlite::Result<Option
         .transpose()
 }
 
-/// Reads the three columns of a usage.
+/// Reads the columns of a usage.
 pub(super) fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
     Ok(Usage {
         input: read_opt(row, "usage_input")?,
         output: read_opt(row, "usage_output")?,
         cached: read_opt(row, "usage_cached")?,
+        cost: read_opt(row, "usage_cost")?,
+        context_used: read_opt(row, "usage_context_used")?,
+        context_max: read_opt(row, "usage_context_max")?,
     })
 }
 

@@ -5,7 +5,8 @@ use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{Outcome, Reason};
 use runwarden_protocol::session::list::first_title;
 use runwarden_protocol::session::record::{PendingTurn, SessionHead, Usage};
-use runwarden_protocol::session::settle::{Answer, AnswerFold, Ending, add_usage, rows};
+use runwarden_protocol::session::settle::{Answer, AnswerFold, Ending, rows};
+use runwarden_protocol::session::usage;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::{
     Admission, Commit, Committed, KeyEffect, KeyScope, NewSession, RunFacts, Settlement,
@@ -16,7 +17,7 @@ use super::column::Column;
 use super::errors;
 use super::fault::{Fault, misuse};
 use super::journal::{self, TurnStep};
-use super::{keys, messages, sessions};
+use super::{changes, keys, messages, sessions};
 
 /// Settlements kept per session (OWN-15).
 const SETTLEMENTS_KEPT: u64 = 64;
@@ -33,6 +34,7 @@ pub(super) fn carry_out(connection: &Connection, commit: &Commit) -> Result<Comm
             start_worker(connection, *session_id, *run_id, *at)
         }
         Commit::Settle(settlement) => settle(connection, settlement),
+        Commit::Change(change) => changes::carry_out(connection, change),
         Commit::Compensate { session_id, expected, run_id, at } => {
             compensate(connection, *session_id, *expected, *run_id, *at)
         }
@@ -46,6 +48,7 @@ pub(super) fn time_of(commit: &Commit) -> Instant {
         Commit::Admit(admission) => admission.at,
         Commit::StartWorker { at, .. } | Commit::Compensate { at, .. } => *at,
         Commit::Settle(settlement) => settlement.at,
+        Commit::Change(change) => change.at,
     }
 }
 
@@ -53,7 +56,7 @@ pub(super) fn time_of(commit: &Commit) -> Instant {
 pub(super) const fn is_stable(commit: &Commit) -> bool {
     match commit {
         Commit::CreateSession(_) | Commit::Admit(_) | Commit::Settle(_) => true,
-        Commit::Compensate { .. } => true,
+        Commit::Compensate { .. } | Commit::Change(_) => true,
         Commit::StartWorker { .. } => false,
     }
 }
@@ -208,7 +211,7 @@ fn compensate(
     Ok(committed(&head, Some(seq)))
 }
 
-fn known_run(
+pub(super) fn known_run(
     connection: &Connection,
     session_id: SessionId,
     run_id: RunId,
@@ -258,7 +261,7 @@ fn add_rows(
         head.message_count += 1;
         head.head_id = Some(row.message_id);
     }
-    head.usage = add_usage(head.usage, settlement.usage);
+    head.usage = usage::add(head.usage, settlement.usage);
     Ok(())
 }
 
@@ -289,20 +292,15 @@ fn close_run(
     journal::insert_step(connection, run, TurnStep::Terminal(outcome), at)?;
     connection
         .prepare_cached(
-            "UPDATE runs SET outcome = ?2, reason = ?3, ended_at = ?4, usage_input = ?5,
-                 usage_output = ?6, usage_cached = ?7
-             WHERE run_id = ?1",
+            "UPDATE runs SET outcome = ?2, reason = ?3, ended_at = ?4 WHERE run_id = ?1",
         )?
         .execute(params![
             run.0.to_column(),
             outcome.as_str(),
             reason.map(Reason::as_str),
             at.to_column(),
-            usage.input.map(Column::to_column),
-            usage.output.map(Column::to_column),
-            usage.cached.map(Column::to_column),
         ])?;
-    Ok(())
+    journal::set_usage(connection, run.0, usage)
 }
 
 fn record_settlement(connection: &Connection, settlement: &Settlement) -> rusqlite::Result<()> {
@@ -357,6 +355,6 @@ fn record_recovery(
     Ok(())
 }
 
-fn committed(head: &SessionHead, terminal_seq: Option<Seq>) -> Committed {
+pub(super) fn committed(head: &SessionHead, terminal_seq: Option<Seq>) -> Committed {
     Committed { revision: head.revision, terminal_seq, activity_at: head.activity_at }
 }

@@ -3,6 +3,7 @@
 use runwarden_protocol::ids::{ItemId, QuestionId, RunId, Seq, SessionId, TurnId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, JournalRow, Outcome, Reason, RowEvent};
+use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::{
     Append, JournalPage, NewRow, PAGE_BYTES_MAX, PAGE_ROWS_MAX, Persisted, RunFacts,
@@ -141,6 +142,30 @@ pub(super) fn insert_run(
             session_id.to_column(),
             turn_id.to_column(),
             at.to_column()
+        ])?;
+    Ok(())
+}
+
+/// Sets what a settled run used.
+pub(super) fn set_usage(
+    connection: &Connection,
+    run_id: RunId,
+    usage: Usage,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE runs SET usage_input = ?2, usage_output = ?3, usage_cached = ?4,
+                 usage_cost = ?5, usage_context_used = ?6, usage_context_max = ?7
+             WHERE run_id = ?1",
+        )?
+        .execute(params![
+            run_id.to_column(),
+            usage.input.map(Column::to_column),
+            usage.output.map(Column::to_column),
+            usage.cached.map(Column::to_column),
+            usage.cost.map(Column::to_column),
+            usage.context_used.map(Column::to_column),
+            usage.context_max.map(Column::to_column),
         ])?;
     Ok(())
 }

@@ -15,6 +15,9 @@ pub(super) const KEYS_MAX: u64 = 1_024;
 /// Age at which a key is forgotten.
 pub(super) const KEY_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Name of the scope of a session's keys.
+const SESSION_SCOPE: &str = "session";
+
 /// Looks a key up.
 pub(super) fn find(
     connection: &Connection,
@@ -80,12 +83,15 @@ fn insert(
 ) -> Result<(), Fault> {
     let (scope_name, scope_id) = columns(scope);
     let (session_id, turn, agent, model) = match (effect, scope) {
-        (KeyEffect::Session { session_id, agent, model }, _) => (*session_id, None, agent, model),
-        (KeyEffect::Turn { turn_id, run_id, agent, model, .. }, KeyScope::Session(session_id)) => {
-            (session_id, Some((*turn_id, *run_id)), agent, model)
+        (KeyEffect::Session { session_id, agent, model }, _) => {
+            (*session_id, None, agent.as_str(), model)
         }
-        (KeyEffect::Turn { .. }, KeyScope::Principal(_)) => {
-            return Err(super::fault::misuse("a turn's key belongs to its session"));
+        (KeyEffect::Change, KeyScope::Session(session_id)) => (session_id, None, "", &None),
+        (KeyEffect::Turn { turn_id, run_id, agent, model, .. }, KeyScope::Session(session_id)) => {
+            (session_id, Some((*turn_id, *run_id)), agent.as_str(), model)
+        }
+        (KeyEffect::Turn { .. } | KeyEffect::Change, KeyScope::Principal(_)) => {
+            return Err(super::fault::misuse("this key belongs to its session"));
         }
     };
     connection
@@ -117,7 +123,7 @@ fn is_forgotten(used_at: Instant, now: Instant) -> bool {
 
 fn columns(scope: KeyScope) -> (&'static str, i64) {
     match scope {
-        KeyScope::Session(session_id) => ("session", session_id.to_column()),
+        KeyScope::Session(session_id) => (SESSION_SCOPE, session_id.to_column()),
         KeyScope::Principal(principal) => ("principal", principal.to_column()),
     }
 }
@@ -133,6 +139,7 @@ fn record_of(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
             agent,
             model,
         },
+        _ if row.get_ref("scope")?.as_str()? == SESSION_SCOPE => KeyEffect::Change,
         _ => KeyEffect::Session { session_id: read(row, "session_id")?, agent, model },
     };
     let fingerprint: i64 = row.get("fingerprint")?;

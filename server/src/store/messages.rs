@@ -88,9 +88,14 @@ pub(super) fn insert(
     let usage = row.usage.unwrap_or_default();
     connection
         .prepare_cached(
-            "INSERT INTO messages VALUES (:session_id, :position, :message_id, :role, :status,
-                 :predecessor, :created_at, :body, :run_id, :agent, :model, :has_usage,
-                 :usage_input, :usage_output, :usage_cached, :items, :marker, :session_revision)",
+            "INSERT INTO messages (session_id, position, message_id, role, status, predecessor,
+                 created_at, body, run_id, agent, model, has_usage, usage_input, usage_output,
+                 usage_cached, usage_cost, usage_context_used, usage_context_max, items, marker,
+                 session_revision)
+             VALUES (:session_id, :position, :message_id, :role, :status, :predecessor,
+                 :created_at, :body, :run_id, :agent, :model, :has_usage, :usage_input,
+                 :usage_output, :usage_cached, :usage_cost, :usage_context_used,
+                 :usage_context_max, :items, :marker, :session_revision)",
         )?
         .execute(named_params! {
             ":session_id": session_id.to_column(),
@@ -108,6 +113,9 @@ pub(super) fn insert(
             ":usage_input": usage.input.map(Column::to_column),
             ":usage_output": usage.output.map(Column::to_column),
             ":usage_cached": usage.cached.map(Column::to_column),
+            ":usage_cost": usage.cost.map(Column::to_column),
+            ":usage_context_used": usage.context_used.map(Column::to_column),
+            ":usage_context_max": usage.context_max.map(Column::to_column),
             ":items": items,
             ":marker": row.marker.map(marker_name),
             ":session_revision": row.session_revision.to_column(),

@@ -47,6 +47,11 @@ pub(super) fn mark_closed(connection: &Connection) -> rusqlite::Result<()> {
     set(connection, "clean", "1")
 }
 
+/// Whether the last one who had the store open closed it cleanly.
+pub(super) fn is_closed(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(get(connection, "clean")?.as_deref() == Some("1"))
+}
+
 /// Remembers the greatest time written, also as the probe of a store's readiness.
 pub(super) fn set_greatest_time(connection: &Connection, at: Instant) -> rusqlite::Result<()> {
     set(connection, "greatest_time_us", &at.as_micros().to_string())

@@ -3,10 +3,12 @@
 //! One thread writes, with group commit; another reads from the write-ahead log, so that a long read
 //! delays no commit and still sees everything that was answered before it.
 
+mod changes;
 mod column;
 mod commits;
 mod errors;
 mod fault;
+pub mod inspect;
 mod journal;
 mod keys;
 mod logins;

@@ -84,15 +84,26 @@ impl OpenError {
 pub(super) struct FileKind {
     application_id: i64,
     tables: &'static str,
+    upgrades: &'static [&'static str],
+}
+
+impl FileKind {
+    /// Version of its tables, kept in `user_version`.
+    pub(super) fn version(self) -> i64 {
+        1 + i64::try_from(self.upgrades.len()).unwrap_or(i64::MAX - 1)
+    }
 }
 
 /// `sessions.db`.
-pub(super) const SESSIONS_FILE: FileKind =
-    FileKind { application_id: schema::SESSIONS_APPLICATION, tables: schema::SESSIONS };
+pub(super) const SESSIONS_FILE: FileKind = FileKind {
+    application_id: schema::SESSIONS_APPLICATION,
+    tables: schema::SESSIONS,
+    upgrades: schema::SESSIONS_UPGRADES,
+};
 
 /// `errors.db`.
 pub(super) const ERRORS_FILE: FileKind =
-    FileKind { application_id: schema::ERRORS_APPLICATION, tables: schema::ERRORS };
+    FileKind { application_id: schema::ERRORS_APPLICATION, tables: schema::ERRORS, upgrades: &[] };
 
 /// Longest wait for another program that reads the file, in milliseconds.
 const BUSY_WAIT_MS: u64 = 2_000;
@@ -111,7 +122,7 @@ pub(super) fn open_writer(path: &Path, kind: FileKind) -> Result<Connection, Ope
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     configure(&connection).map_err(failed)?;
-    let is_new = check(&connection, path, kind)?;
+    let version = check(&connection, path, kind)?;
     if connection.is_readonly("main").map_err(failed)? {
         return Err(OpenError::ReadOnly { path: path.to_owned() });
     }
@@ -124,8 +135,9 @@ pub(super) fn open_writer(path: &Path, kind: FileKind) -> Result<Connection, Ope
     }
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT).map_err(failed)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-    if is_new {
-        create(&connection, kind).map_err(failed)?;
+    match version {
+        None => create(&connection, kind).map_err(failed)?,
+        Some(version) => upgrade(&connection, kind, version).map_err(failed)?,
     }
     Ok(connection)
 }
@@ -144,7 +156,12 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(std::time::Duration::from_millis(BUSY_WAIT_MS))
 }
 
-fn check(connection: &Connection, path: &Path, kind: FileKind) -> Result<bool, OpenError> {
+/// Whose file it is; the version of its tables, or none of a new file. Reads only.
+pub(super) fn check(
+    connection: &Connection,
+    path: &Path,
+    kind: FileKind,
+) -> Result<Option<i64>, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::new(path, &error);
     let pragma = |name: &str| {
         connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed)
@@ -156,19 +173,36 @@ fn check(connection: &Connection, path: &Path, kind: FileKind) -> Result<bool, O
         .map_err(failed)?;
     let path = path.to_owned();
     if application_id == 0 && version == 0 && tables == 0 {
-        return Ok(true);
+        return Ok(None);
     }
     if application_id != kind.application_id {
         return Err(OpenError::Foreign { path });
     }
-    if version > schema::SCHEMA_VERSION {
-        return Err(OpenError::Newer { path, found: version, supported: schema::SCHEMA_VERSION });
+    if version > kind.version() {
+        return Err(OpenError::Newer { path, found: version, supported: kind.version() });
     }
-    if version < schema::SCHEMA_VERSION {
+    if version < 1 {
         let detail = format!("its schema version is {version}");
         return Err(OpenError::Damaged { path, detail });
     }
-    Ok(false)
+    Ok(Some(version))
+}
+
+/// Brings the tables of an older version up to this one, all steps or none.
+fn upgrade(connection: &Connection, kind: FileKind, version: i64) -> rusqlite::Result<()> {
+    let done = usize::try_from(version - 1).unwrap_or(0);
+    let steps = kind.upgrades.get(done..).unwrap_or_default();
+    if steps.is_empty() {
+        return Ok(());
+    }
+    connection.execute_batch(&format!(
+        "BEGIN IMMEDIATE;
+         {}
+         PRAGMA user_version = {};
+         COMMIT;",
+        steps.concat(),
+        kind.version(),
+    ))
 }
 
 fn create(connection: &Connection, kind: FileKind) -> rusqlite::Result<()> {
@@ -180,6 +214,6 @@ fn create(connection: &Connection, kind: FileKind) -> rusqlite::Result<()> {
          COMMIT;",
         kind.tables,
         kind.application_id,
-        schema::SCHEMA_VERSION,
+        kind.version(),
     ))
 }

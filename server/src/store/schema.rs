@@ -1,7 +1,18 @@
 //! The tables of the two database files.
 
-/// Version of both files' tables, kept in `user_version`.
-pub(super) const SCHEMA_VERSION: i64 = 1;
+/// What leads from one version of the tables of `sessions.db`, kept in `user_version`, to the next: the first
+/// entry from version 1 to version 2. New files get the newest tables at once.
+pub(super) const SESSIONS_UPGRADES: &[&str] = &["
+ALTER TABLE sessions ADD COLUMN usage_cost INTEGER;
+ALTER TABLE sessions ADD COLUMN usage_context_used INTEGER;
+ALTER TABLE sessions ADD COLUMN usage_context_max INTEGER;
+ALTER TABLE messages ADD COLUMN usage_cost INTEGER;
+ALTER TABLE messages ADD COLUMN usage_context_used INTEGER;
+ALTER TABLE messages ADD COLUMN usage_context_max INTEGER;
+ALTER TABLE runs ADD COLUMN usage_cost INTEGER;
+ALTER TABLE runs ADD COLUMN usage_context_used INTEGER;
+ALTER TABLE runs ADD COLUMN usage_context_max INTEGER;
+"];
 
 /// `application_id` of `sessions.db`: "RWNS".
 pub(super) const SESSIONS_APPLICATION: i64 = 0x5257_4e53;
@@ -35,6 +46,9 @@ CREATE TABLE sessions (
     usage_input INTEGER,
     usage_output INTEGER,
     usage_cached INTEGER,
+    usage_cost INTEGER,
+    usage_context_used INTEGER,
+    usage_context_max INTEGER,
     pending_turn_id INTEGER,
     pending_run_id INTEGER,
     pending_text TEXT,
@@ -60,6 +74,9 @@ CREATE TABLE messages (
     usage_input INTEGER,
     usage_output INTEGER,
     usage_cached INTEGER,
+    usage_cost INTEGER,
+    usage_context_used INTEGER,
+    usage_context_max INTEGER,
     items TEXT NOT NULL,
     marker TEXT,
     session_revision INTEGER NOT NULL,
@@ -78,7 +95,10 @@ CREATE TABLE runs (
     ended_at INTEGER,
     usage_input INTEGER,
     usage_output INTEGER,
-    usage_cached INTEGER
+    usage_cached INTEGER,
+    usage_cost INTEGER,
+    usage_context_used INTEGER,
+    usage_context_max INTEGER
 );
 CREATE INDEX runs_unsettled ON runs (run_id) WHERE outcome IS NULL;
 

@@ -108,10 +108,13 @@ pub(super) fn update(connection: &Connection, head: &SessionHead) -> rusqlite::R
     connection
         .prepare_cached(
             "UPDATE sessions SET title = :title, title_folded = :title_folded,
+                 agent = :agent, model = :model, archived = :archived,
                  revision = :revision, activity_at = :activity_at,
                  message_count = :message_count, head_id = :head_id,
                  usage_input = :usage_input, usage_output = :usage_output,
-                 usage_cached = :usage_cached,
+                 usage_cached = :usage_cached, usage_cost = :usage_cost,
+                 usage_context_used = :usage_context_used,
+                 usage_context_max = :usage_context_max,
                  pending_turn_id = :pending_turn_id, pending_run_id = :pending_run_id,
                  pending_text = :pending_text, pending_started_at = :pending_started_at,
                  pending_agent = :pending_agent, pending_model = :pending_model
@@ -120,6 +123,9 @@ pub(super) fn update(connection: &Connection, head: &SessionHead) -> rusqlite::R
         .execute(named_params! {
             ":title": head.title,
             ":title_folded": fold(&head.title),
+            ":agent": head.agent,
+            ":model": head.model,
+            ":archived": head.archived,
             ":revision": head.revision.to_column(),
             ":activity_at": head.activity_at.to_column(),
             ":message_count": head.message_count.to_column(),
@@ -127,6 +133,9 @@ pub(super) fn update(connection: &Connection, head: &SessionHead) -> rusqlite::R
             ":usage_input": head.usage.input.map(Column::to_column),
             ":usage_output": head.usage.output.map(Column::to_column),
             ":usage_cached": head.usage.cached.map(Column::to_column),
+            ":usage_cost": head.usage.cost.map(Column::to_column),
+            ":usage_context_used": head.usage.context_used.map(Column::to_column),
+            ":usage_context_max": head.usage.context_max.map(Column::to_column),
             ":pending_turn_id": pending.map(|turn| turn.turn_id.to_column()),
             ":pending_run_id": pending.map(|turn| turn.run_id.to_column()),
             ":pending_text": pending.map(|turn| turn.text.as_str()),

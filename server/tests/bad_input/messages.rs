@@ -55,7 +55,7 @@ fn an_unknown_action_is_recorded_and_the_connection_stays() {
     let server = Server::start();
     let mut client = Client::connect(&server);
     // No action, and one of the protocol that this version does not serve.
-    for action in ["make_coffee", "list_agents"] {
+    for action in ["make_coffee", "get_graph"] {
         let error = client.ask(action, json!({})).expect("operation_error");
         assert_eq!((&error["code"], &error["action"]), (&json!("unknown_action"), &json!(action)));
         assert_eq!(error["severity"], "error");

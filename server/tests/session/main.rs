@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test may panic like the test")]
 
+mod choice;
 mod errors;
+#[path = "../support/fake_openai.rs"]
+mod fake_openai;
 #[path = "../support/hostile_acp.rs"]
 mod hostile_acp;
 mod lists;

@@ -85,6 +85,33 @@ fn after_a_death_the_session_goes_on_and_the_new_process_knows_the_conversation(
     end(server, folder.path());
 }
 
+#[test]
+fn what_a_stopped_agent_tells_it_used_is_added_to_its_row_and_counted_once() {
+    let (server, folder) = serve("counts_late", "");
+    let mut client = Client::connect(&server);
+    let session = client.new_session();
+    let sum = |client: &mut Client, input: u64| {
+        client.wait_for("the sum", |frame| {
+            frame.is("session_item", "session_id", &session)
+                && frame.data["item"]["usage"]["input"] == input
+                && frame.data["item"]["status"] == "idle"
+        })
+    };
+    for turn in 1..=2_u64 {
+        let mut view = client.prompt(&session, "hi");
+        client.follow_until(&mut view, "the text", |view| view.text() == "working");
+        assert_eq!(client.stop(&session, &view.run)["outcome"], "accepted");
+        assert_eq!(client.follow(&mut view), "cancelled");
+        let item = sum(&mut client, 5 * turn).data["item"].clone();
+        assert_eq!(item["usage"]["output"], 3 * turn, "{item}");
+    }
+    let rows = client.history_page(&session)["rows"].clone();
+    let answers = rows.as_array().unwrap().iter().filter(|row| row["role"] == "assistant");
+    let used: Vec<&Value> = answers.map(|row| &row["usage"]["input"]).collect();
+    assert_eq!(used, [5, 5]);
+    end(server, folder.path());
+}
+
 /// A server whose only agent is this test's binary in `mode`, started by a shell after `first`.
 fn serve(mode: &str, first: &str) -> (Server, TempDir) {
     let folder = TempDir::new().unwrap();

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::runs::assert_settled;
 use crate::support::client::{Client, LiveView};
-use crate::support::process::Server;
+use crate::support::process::{Server, Setup};
 use crate::support::stored::Stored;
 
 fn asked(client: &mut Client, session: &str) -> Value {
@@ -93,4 +93,81 @@ fn a_lost_connection_leaves_the_question_open_and_stop_closes_it() {
     second.wait_idle(&session, late.ended);
     let mut next = second.prompt(&session, "/fail");
     assert_eq!(second.follow(&mut next), "failed");
+}
+
+fn journal_of_questions(server: &Server, run: &str) -> Vec<(String, Value)> {
+    let rows = Stored::open(server.state()).journal(run).into_iter();
+    rows.filter(|row| row.event.starts_with("question_"))
+        .map(|row| (row.event, serde_json::from_str(&row.body).unwrap()))
+        .collect()
+}
+
+/// ASK_TIMEOUT of the test below; long enough for a window to open meanwhile.
+const ASK_TIMEOUT_MS: u64 = 4_000;
+
+#[test]
+fn a_question_that_nobody_answers_expires_in_every_window_and_its_run_goes_on() {
+    let limits = format!("[limits]\nask_timeout = {ASK_TIMEOUT_MS}\n");
+    let server = Setup::fresh().config(&limits).start();
+    let mut first = Client::connect(&server);
+    let session = first.new_session();
+    let mut view = first.prompt(&session, "/ask");
+    let question = asked(&mut first, &session);
+    let expires_at = question["expires_at"].as_u64().unwrap();
+    // A reload finds it open, with the same time.
+    first.pull_cable();
+    let mut first = Client::connect(&server);
+    assert_eq!(first.open_session(&session)["open_questions"], json!([question]));
+    let state = first.get_stream(&session, &view.run, None);
+    view.apply(&state);
+    let mut second = Client::connect(&server);
+    second.open_session(&session);
+    for client in [&mut first, &mut second] {
+        let closed = client.wait_for("the question closed", |frame| {
+            frame.is("question_resolved", "question_id", question["question_id"].as_str().unwrap())
+        });
+        assert_eq!(closed.data["outcome"], "expired");
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    assert!(u64::try_from(now.as_millis()).unwrap() >= expires_at);
+    let late = second.ask("answer_question", answer(&session, &question, "Red"));
+    assert_eq!(late.expect("answer_refused")["code"], "gone");
+    assert_eq!(first.follow(&mut view), "completed");
+    assert!(view.text().contains("Nobody answered"), "{}", view.text());
+    let journal = journal_of_questions(&server, &view.run);
+    assert_eq!(journal.len(), 2, "{journal:?}");
+    assert_eq!(journal[1].0, "question_resolved");
+    assert_eq!(journal[1].1, json!({"outcome": "expired", "answer": null}));
+}
+
+#[test]
+fn an_answer_that_is_not_offered_is_refused_and_the_question_stays_open() {
+    let server = Server::start();
+    let mut client = Client::connect(&server);
+    let session = client.new_session();
+    let mut view = client.prompt(&session, "/ask");
+    let question = asked(&mut client, &session);
+    let with = |given: Value| {
+        let mut fields = answer(&session, &question, "Red");
+        fields["answer"] = given;
+        fields
+    };
+    for wrong in [
+        json!({}),
+        json!({"choice": "Mauve"}),
+        json!({"options": ["Red", "Blue"]}),
+        json!({"allow": true}),
+    ] {
+        let refused = client.ask("answer_question", with(wrong.clone())).expect("answer_refused");
+        assert_eq!(refused["code"], "invalid_request", "{wrong}");
+    }
+    let listed = client.ask("list_questions", json!({"session_id": session}));
+    assert_eq!(listed.expect("questions_list")["questions"], json!([question]));
+    let resolved = client.ask("answer_question", with(json!({"choice": "Green"})));
+    assert_eq!(resolved.expect("question_resolved")["outcome"], "answered");
+    assert_eq!(client.follow(&mut view), "completed");
+    assert!(view.text().contains("`Green`"), "{}", view.text());
+    let journal = journal_of_questions(&server, &view.run);
+    assert_eq!(journal[1].1, json!({"outcome": "answered", "answer": {"choice": "Green"}}));
+    assert_eq!(view.notes, ["question_asked", "question_resolved"]);
 }

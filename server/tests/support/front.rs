@@ -137,6 +137,8 @@ fn settings(state: &Path, flags: &[&str]) -> Settings {
     let state = state.to_str().unwrap();
     let all = ["runwarden", "--listen", "127.0.0.1:0", "--state", state];
     let all = all.iter().chain(flags).map(Into::into);
-    let runwarden::cli::Command::Serve(args) = runwarden::cli::parse(all).unwrap();
+    let runwarden::cli::Command::Serve(args) = runwarden::cli::parse(all).unwrap() else {
+        panic!("not `serve`");
+    };
     resolve(args, &|_| None).unwrap()
 }

@@ -115,7 +115,7 @@ impl Hostile {
                 }
                 end_with(id, &prompt.to_string());
             }
-            "obeys" | "wrong_reason" => self.work_until_cancelled(id),
+            "obeys" | "wrong_reason" | "counts_late" => self.work_until_cancelled(id),
             "ignores_cancel" => {
                 text("working");
                 wait_for_ever();
@@ -140,6 +140,11 @@ impl Hostile {
         let cancel = hear().unwrap();
         note(&self.folder, TOLD, &cancel.to_string());
         text("late");
+        if self.mode == "counts_late" {
+            let usage = json!({"inputTokens": 5, "outputTokens": 3, "totalTokens": 8});
+            answer(id, &json!({"stopReason": "cancelled", "usage": usage}));
+            return;
+        }
         let reason = if self.mode == "obeys" { "cancelled" } else { "end_turn" };
         answer(id, &json!({"stopReason": reason}));
         answer(id, &json!({"stopReason": "refusal"}));

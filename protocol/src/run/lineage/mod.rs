@@ -2,6 +2,7 @@
 //! its runs. It only routes inputs to its sub-machines and translates what they put out.
 
 mod agents;
+mod changing;
 mod endings;
 mod reservation;
 mod state;
@@ -11,4 +12,4 @@ mod transitions;
 mod translate;
 mod view;
 
-pub use state::{Input, KnownRun, Lineage, Output, RunLimits, Start, StartAnswer};
+pub use state::{ChangeAnswer, Input, KnownRun, Lineage, Output, RunLimits, Start, StartAnswer};

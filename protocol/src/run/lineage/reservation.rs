@@ -1,8 +1,8 @@
 //! From a start to its answer: reservation, durable writes, launch, compensation.
 
-use super::state::{Lineage, Output, RunEntry, Stage, Start, StartAnswer};
+use super::state::{Lineage, Output, RunEntry, RunLimits, Stage, Start, StartAnswer};
 use crate::ids::{AskId, Revision, RunId, Seq, TurnId};
-use crate::instant::{Duration, Instant};
+use crate::instant::Instant;
 use crate::journal::row::Outcome;
 use crate::journal::run_journal::RunJournal;
 use crate::journal::turn_journal::{self, TurnJournal};
@@ -13,11 +13,12 @@ use crate::run::guards::Guards;
 use crate::run::limits::RUN_ENTRIES_MAX;
 use crate::run::questions::Questions;
 use crate::run::reclaim::Reclaim;
+use crate::run::record::{self, Author};
 use crate::run::row::Row;
 use crate::run::settlement::{Claimant, Settlement, Verdict};
 use crate::run::stop::{self, Stop};
 use crate::run::worker::Worker;
-use crate::run::{ownership, pending, record};
+use crate::run::{ownership, pending};
 use crate::wire::codes::Code;
 
 /// Retry hint when workers of reclaimed runs still hold all entries of the session.
@@ -63,7 +64,7 @@ impl<G: Guards> Lineage<G> {
     fn reserve(&mut self, now: Instant, start: Start, out: &mut Outbox<Output>) {
         let Start { ask, run_id, turn_id, .. } = start;
         let expected = self.record.revision();
-        self.issue(run_id);
+        self.issue(Author::Run { run_id });
         if let Some(owner) = self.ownership.owner().filter(|_| G::replaces_owner()) {
             self.own(ownership::Input::Released { run_id: owner });
         }
@@ -73,7 +74,7 @@ impl<G: Guards> Lineage<G> {
             run_id,
             turn_id,
             Stage::Admitting { ask },
-            self.limits.unwind,
+            &self.limits,
         ));
         out.push(Output::Admit { run_id, turn_id, expected, at: now });
     }
@@ -95,7 +96,11 @@ impl<G: Guards> Lineage<G> {
             return Err(Reject::Local("terminal_seq_not_next"));
         }
         let mut outputs = Outbox::new();
-        self.record.step(now, record::Input::Committed { run_id, revision }, &mut outputs)?;
+        self.record.step(
+            now,
+            record::Input::Committed { by: Author::Run { run_id }, revision },
+            &mut outputs,
+        )?;
         match stage {
             Stage::Admitting { ask } => {
                 let pending_started_at = self.runs[i].started_at;
@@ -128,7 +133,11 @@ impl<G: Guards> Lineage<G> {
         if stage == Stage::Launched && !self.runs[i].settlement.is_saving() {
             return Err(Reject::Local("commit_not_issued"));
         }
-        self.record.step(now, record::Input::Failed { run_id }, &mut Outbox::new())?;
+        self.record.step(
+            now,
+            record::Input::Failed { by: Author::Run { run_id } },
+            &mut Outbox::new(),
+        )?;
         match stage {
             // Nothing was written, so nothing has to be compensated in the store.
             Stage::Admitting { ask } => self.launch_refused(i, ask, now, out),
@@ -184,7 +193,7 @@ impl<G: Guards> Lineage<G> {
         let run_id = self.runs[i].run_id;
         self.runs[i].stage = Stage::Compensating { ask };
         let expected = self.record.revision();
-        self.issue(run_id);
+        self.issue(Author::Run { run_id });
         out.push(Output::Compensate { run_id, expected, at: now });
         Ok(())
     }
@@ -226,13 +235,8 @@ impl<G: Guards> Lineage<G> {
         }
         self.own(ownership::Input::Taken { run_id });
         self.pend(pending::Input::Saved { turn_id, run_id, pending_started_at });
-        let mut entry = RunEntry::reserved(
-            pending_started_at,
-            run_id,
-            turn_id,
-            Stage::Launched,
-            self.limits.unwind,
-        );
+        let mut entry =
+            RunEntry::reserved(pending_started_at, run_id, turn_id, Stage::Launched, &self.limits);
         entry.journal = RunJournal::resume(last_seq);
         entry.slot = false;
         self.runs.push(entry);
@@ -265,7 +269,7 @@ impl<G: Guards> RunEntry<G> {
         run_id: RunId,
         turn_id: TurnId,
         stage: Stage,
-        unwind: Duration,
+        limits: &RunLimits,
     ) -> Self {
         Self {
             run_id,
@@ -279,10 +283,10 @@ impl<G: Guards> RunEntry<G> {
             worker: Worker::reserved(),
             stop: Stop::default(),
             settlement: Settlement::default(),
-            reclaim: Reclaim::new(unwind),
+            reclaim: Reclaim::new(limits.unwind),
             journal: RunJournal::new(),
             turn: TurnJournal::new(),
-            questions: Questions::new(),
+            questions: Questions::with_timeout(limits.ask_timeout),
             has_output: false,
             wanted: None,
             ending: None,
@@ -292,7 +296,7 @@ impl<G: Guards> RunEntry<G> {
     }
 }
 
-/// While a worker is being launched no commit is unanswered: the record refuses the answer first.
+/// While its worker is being launched no commit of a run is unanswered: the record refuses the answer first.
 fn unreachable_commit() -> ! {
     unreachable!("the session record takes answers of issued commits only")
 }

@@ -10,11 +10,12 @@ use crate::journal::turn_journal::TurnJournal;
 use crate::run::Phase;
 use crate::run::admission::{StartFacts, StartRefusal};
 use crate::run::cache::Notice;
+use crate::run::changes::{Change, Changes};
 use crate::run::guards::{Guards, Rules};
 use crate::run::limits::{AGENT_SILENCE_MAX, UNWIND};
 use crate::run::ownership::Ownership;
 use crate::run::pending::Pending;
-use crate::run::questions::{Questions, Resolution};
+use crate::run::questions::{ASK_TIMEOUT, Questions, Resolution};
 use crate::run::reclaim::Reclaim;
 use crate::run::record::SessionRecord;
 use crate::run::row::Row;
@@ -35,6 +36,8 @@ pub struct Lineage<G: Guards = Rules> {
     pub(super) cache: Option<AgentId>,
     /// The lifecycle handle (L14).
     pub(super) handle: Option<AgentId>,
+    /// Changes of the session beside its runs.
+    pub(super) changes: Changes<G>,
     pub(super) runs: Vec<RunEntry<G>>,
     #[serde(skip)]
     pub(super) guards: PhantomData<G>,
@@ -49,11 +52,18 @@ pub struct RunLimits {
     pub run_max: Option<Duration>,
     /// A stopped row without channel is reclaimable at this age (REC-01, REC-03).
     pub unwind: Duration,
+    /// How long a question stays open (ASK-01).
+    pub ask_timeout: Duration,
 }
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { agent_silence_max: AGENT_SILENCE_MAX, run_max: None, unwind: UNWIND }
+        Self {
+            agent_silence_max: AGENT_SILENCE_MAX,
+            run_max: None,
+            unwind: UNWIND,
+            ask_timeout: ASK_TIMEOUT,
+        }
     }
 }
 
@@ -153,6 +163,20 @@ pub enum Input {
         question_id: QuestionId,
         /// The version that was answered.
         version: u64,
+    },
+    /// Change the session (LIFE-03, USE-02).
+    Change(Change),
+    /// The commit of a change was answered: committed.
+    ChangeCommitted {
+        /// The change.
+        ask: AskId,
+        /// The session's revision after it.
+        revision: Revision,
+    },
+    /// The commit of a change was answered: nothing was written.
+    ChangeFailed {
+        /// The change.
+        ask: AskId,
     },
     /// End a run, because the server stops (RST-12).
     EndByServer {
@@ -296,6 +320,21 @@ pub enum StartAnswer {
     Refused(StartRefusal),
 }
 
+/// The answer to a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum ChangeAnswer {
+    /// Committed.
+    Committed {
+        /// The revision it made.
+        revision: Revision,
+    },
+    /// Refused; nothing changed.
+    Refused(StartRefusal),
+    /// The store did not take it; nothing changed.
+    Failed,
+}
+
 /// Effects and events of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -332,6 +371,15 @@ pub enum Output {
         verdict: Verdict,
         /// Whether recovery settles.
         recovery: bool,
+        /// When.
+        at: Instant,
+    },
+    /// Commit a change of the session.
+    Change {
+        /// The change.
+        ask: AskId,
+        /// The revision it is computed from.
+        expected: Revision,
         /// When.
         at: Instant,
     },
@@ -428,6 +476,13 @@ pub enum Output {
         ask: AskId,
         /// The answer.
         answer: StartAnswer,
+    },
+    /// A change was answered.
+    ChangeAnswered {
+        /// Who waits.
+        ask: AskId,
+        /// The answer.
+        answer: ChangeAnswer,
     },
     /// A Stop was answered.
     StopAnswered {

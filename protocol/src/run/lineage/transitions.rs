@@ -15,6 +15,7 @@ impl<G: Guards> Machine for Lineage<G> {
     fn step(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
         let (was_free, had_row) = (self.is_free(), self.row_entry().is_some());
         self.route(now, input, out)?;
+        self.issue_change(now, out);
         self.tell_cache(had_row, out);
         self.announce_idle(was_free, out);
         Ok(())
@@ -31,6 +32,7 @@ impl<G: Guards> Machine for Lineage<G> {
                 i += 1;
             }
         }
+        self.issue_change(now, out);
         self.tell_cache(had_row, out);
         self.announce_idle(was_free, out);
     }
@@ -46,7 +48,7 @@ impl<G: Guards> Machine for Lineage<G> {
                 + entry.questions.weight()
                 + entry.stop.weight()
         });
-        size_of::<Self>() + entries.sum::<usize>()
+        size_of::<Self>() + self.changes.weight() + entries.sum::<usize>()
     }
 
     fn is_terminal(&self) -> bool {
@@ -78,6 +80,11 @@ impl<G: Guards> Lineage<G> {
                 self.answer(now, ask, question_id, version, out);
                 Ok(())
             }
+            Input::Change(change) => self.change(now, change, out),
+            Input::ChangeCommitted { ask, revision } => {
+                self.change_committed(now, ask, revision, out)
+            }
+            Input::ChangeFailed { ask } => self.change_failed(now, ask, out),
             Input::EndByServer { run_id, reason } => {
                 let i = self.index(run_id)?;
                 self.end_by_server(i, now, reason, out);
@@ -167,6 +174,7 @@ impl<G: Guards> Lineage<G> {
         if self.runs[i].retry_at.is_some_and(|at| now >= at) {
             self.runs[i].retry_at = None;
             self.drive_settlement(i, now, settlement::Input::Retry, out);
+            self.save_if_possible(i, now, out);
         }
         self.reclaim_if_due(i, now, out);
     }

@@ -9,10 +9,11 @@ use crate::machine::{Machine, Outbox, Reject};
 use crate::run::cache::Notice;
 use crate::run::guards::Guards;
 use crate::run::questions::{self, Questions};
+use crate::run::record::{self, Author};
 use crate::run::settlement::{self, Claimant};
 use crate::run::stop::{self, Stop};
 use crate::run::worker::{self, CallResult};
-use crate::run::{ownership, pending, reclaim, record, row};
+use crate::run::{ownership, pending, reclaim, row};
 
 impl<G: Guards> Lineage<G> {
     pub(super) fn worker_began(
@@ -261,7 +262,7 @@ impl<G: Guards> Lineage<G> {
                     let (run_id, turn_id) = (self.runs[i].run_id, self.runs[i].turn_id);
                     let expected = self.record.revision();
                     let recovery = by == Some(Claimant::Recovery);
-                    self.issue(run_id);
+                    self.issue(Author::Run { run_id });
                     let at = now;
                     out.push(Output::Settle { run_id, turn_id, expected, verdict, recovery, at });
                 }
@@ -420,9 +421,9 @@ impl<G: Guards> Lineage<G> {
             .expect("ownership is taken when free and released by its owner");
     }
 
-    pub(super) fn issue(&mut self, run_id: RunId) {
+    pub(super) fn issue(&mut self, by: Author) {
         self.record
-            .step(Instant::ZERO, record::Input::Issued { run_id }, &mut Outbox::new())
+            .step(Instant::ZERO, record::Input::Issued { by }, &mut Outbox::new())
             .expect("a commit is issued only while none is unanswered");
     }
 }

@@ -6,6 +6,7 @@ use crate::instant::Instant;
 use crate::journal::row::Reason;
 use crate::machine::{Machine, Reject, TimerKind};
 use crate::run::Phase;
+use crate::run::changes::Changes;
 use crate::run::guards::{Gate, Guards};
 use crate::run::ownership::Ownership;
 use crate::run::pending::Pending;
@@ -25,6 +26,7 @@ impl<G: Guards> Lineage<G> {
             ownership: Ownership::default(),
             cache: None,
             handle: None,
+            changes: Changes::default(),
             runs: Vec::new(),
             guards: PhantomData,
         }
@@ -99,6 +101,11 @@ impl<G: Guards> Lineage<G> {
     /// Whether no run is held, neither its row nor a worker nor an outstanding settlement.
     pub fn has_no_runs(&self) -> bool {
         self.runs.is_empty()
+    }
+
+    /// Whether no change of the session waits or is unanswered.
+    pub fn has_no_changes(&self) -> bool {
+        self.changes.is_idle()
     }
 
     /// Whether no settlement by recovery waits for its first answer.

@@ -5,4 +5,4 @@ mod state;
 mod tests;
 mod transitions;
 
-pub use state::{Input, Output, SessionRecord};
+pub use state::{Author, Input, Output, SessionRecord};

@@ -1,34 +1,50 @@
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{Revision, RunId};
+use crate::ids::{AskId, Revision, RunId};
 
 /// What the machine knows of its session's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SessionRecord {
     pub(super) revision: Revision,
-    pub(super) in_flight: Option<RunId>,
+    pub(super) in_flight: Option<Author>,
+}
+
+/// Whom a commit of the session is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "author")]
+pub enum Author {
+    /// A run.
+    Run {
+        /// The run.
+        run_id: RunId,
+    },
+    /// A change of the session beside its runs.
+    Change {
+        /// Who waits for it.
+        ask: AskId,
+    },
 }
 
 /// What happens to the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Input {
-    /// A commit for the run was issued against the present revision.
+    /// A commit was issued against the present revision.
     Issued {
-        /// The run.
-        run_id: RunId,
+        /// Whom it is for.
+        by: Author,
     },
     /// It was answered: committed.
     Committed {
-        /// The run.
-        run_id: RunId,
+        /// Whom it is for.
+        by: Author,
         /// The revision after it.
         revision: Revision,
     },
     /// It was answered: nothing was written.
     Failed {
-        /// The run.
-        run_id: RunId,
+        /// Whom it is for.
+        by: Author,
     },
 }
 

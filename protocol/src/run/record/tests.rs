@@ -1,10 +1,11 @@
-use super::{Input, Output, SessionRecord};
-use crate::ids::{Revision, RunId};
+use super::{Author, Input, Output, SessionRecord};
+use crate::ids::{AskId, Revision, RunId};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Scope};
 
-const RUN: RunId = RunId::new(1);
+const RUN: Author = Author::Run { run_id: RunId::new(1) };
+const CHANGE: Author = Author::Change { ask: AskId::new(1) };
 const START: SessionRecord = SessionRecord { revision: Revision::new(1), in_flight: None };
 
 struct FewCommits;
@@ -14,8 +15,9 @@ impl Scope<SessionRecord> for FewCommits {
         if record.revision.get() > 3 {
             return Vec::new();
         }
-        let mut inputs = vec![Input::Issued { run_id: RUN }, Input::Failed { run_id: RUN }];
-        inputs.extend((1..5).map(|n| Input::Committed { run_id: RUN, revision: Revision::new(n) }));
+        let mut inputs = vec![Input::Failed { by: RUN }];
+        inputs.extend([RUN, CHANGE].map(|by| Input::Issued { by }));
+        inputs.extend((1..5).map(|n| Input::Committed { by: RUN, revision: Revision::new(n) }));
         inputs
     }
 }
@@ -30,9 +32,9 @@ fn each_commit_raises_the_revision_by_exactly_one() {
     for (revision, accepted) in [(1, false), (2, true), (3, false)] {
         let mut record = START;
         let mut out = Outbox::new();
-        record.step(Instant::ZERO, Input::Issued { run_id: RUN }, &mut out).unwrap();
+        record.step(Instant::ZERO, Input::Issued { by: RUN }, &mut out).unwrap();
         let revision = Revision::new(revision);
-        let answer = Input::Committed { run_id: RUN, revision };
+        let answer = Input::Committed { by: RUN, revision };
         assert_eq!(record.step(Instant::ZERO, answer, &mut out).is_ok(), accepted);
         assert_eq!(out.as_slice() == [Output::Advanced { revision }], accepted);
     }

@@ -15,15 +15,15 @@ impl Machine for SessionRecord {
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         match (self.in_flight, input) {
-            (None, Input::Issued { run_id }) => self.in_flight = Some(run_id),
-            (Some(issued), Input::Committed { run_id, revision })
-                if issued == run_id && revision == self.revision.plus(1) =>
+            (None, Input::Issued { by }) => self.in_flight = Some(by),
+            (Some(issued), Input::Committed { by, revision })
+                if issued == by && revision == self.revision.plus(1) =>
             {
                 self.in_flight = None;
                 self.revision = revision;
                 out.push(Output::Advanced { revision });
             }
-            (Some(issued), Input::Failed { run_id }) if issued == run_id => self.in_flight = None,
+            (Some(issued), Input::Failed { by }) if issued == by => self.in_flight = None,
             (Some(_), Input::Issued { .. }) => return Err(Reject::Local("commit_in_flight")),
             (None | Some(_), Input::Committed { .. } | Input::Failed { .. }) => {
                 return Err(Reject::Local("commit_not_issued"));

@@ -100,7 +100,7 @@ pub enum Input {
         /// Whether a Stop is held for this answer.
         stop_held: bool,
     },
-    /// A settlement that gave up is tried again (RST-11).
+    /// A settlement that gave up is tried again, as soon as it may be saved (RST-11).
     Retry,
 }
 

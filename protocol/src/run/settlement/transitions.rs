@@ -17,9 +17,9 @@ impl Machine for Settlement {
     ) -> Result<(), Reject> {
         match (self.state, input) {
             (State::Unclaimed, Input::Claim { by, verdict, may_save: true })
-            | (State::Claimed { by, verdict }, Input::MaySave)
-            | (State::GaveUp { by, verdict }, Input::Retry) => self.save(by, verdict, 0, out),
-            (State::Unclaimed, Input::Claim { by, verdict, may_save: false }) => {
+            | (State::Claimed { by, verdict }, Input::MaySave) => self.save(by, verdict, 0, out),
+            (State::Unclaimed, Input::Claim { by, verdict, may_save: false })
+            | (State::GaveUp { by, verdict }, Input::Retry) => {
                 self.state = State::Claimed { by, verdict };
             }
             (State::Saving { verdict, .. }, Input::Saved) => {

@@ -210,7 +210,9 @@ impl ActionName {
             Self::Hello
             | Self::Ping
             | Self::ListSessions
+            | Self::ListAgents
             | Self::CreateSession
+            | Self::UpdateSession
             | Self::OpenSession
             | Self::CloseSession
             | Self::LoadHistory
@@ -222,9 +224,7 @@ impl ActionName {
             | Self::ListUserErrors
             | Self::AcknowledgeUserError
             | Self::GetRequestResult => true,
-            Self::ListAgents
-            | Self::UpdateSession
-            | Self::DeleteSession
+            Self::DeleteSession
             | Self::GetGraph
             | Self::GetDetail
             | Self::ListBranches

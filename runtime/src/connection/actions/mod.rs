@@ -1,5 +1,6 @@
 //! Handlers: one for each action this release serves. Each ends in exactly one answer (ACT-5).
 
+mod agents;
 mod errors;
 mod greeting;
 mod history;
@@ -8,6 +9,7 @@ mod results;
 mod runs;
 mod session;
 mod target;
+mod update;
 
 use std::sync::Arc;
 
@@ -56,6 +58,8 @@ fn execute<W: World, S: Store>(hub: &Hub<W, S>, reply: ReplyTo) {
 async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, reply: ReplyTo) {
     match &received.action {
         Action::ListSessions(fields) => list::list_sessions(&hub, fields, reply).await,
+        Action::ListAgents {} => agents::list(&hub, reply),
+        Action::UpdateSession(fields) => update::update(&hub, fields, reply).await,
         Action::CreateSession(fields) => session::create(&hub, fields, reply).await,
         Action::OpenSession(fields) => session::open(&hub, fields, reply).await,
         Action::CloseSession(fields) => session::close(&hub, fields, reply).await,
@@ -70,8 +74,6 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         Action::GetRequestResult(fields) => results::get(&hub, fields, reply),
         Action::Hello(_)
         | Action::Ping {}
-        | Action::ListAgents {}
-        | Action::UpdateSession(_)
         | Action::DeleteSession(_)
         | Action::GetGraph(_)
         | Action::GetDetail(_)

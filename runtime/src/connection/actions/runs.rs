@@ -4,7 +4,6 @@ use runwarden_protocol::ids::{QuestionId, RunId};
 use runwarden_protocol::wire::actions::{AnswerQuestion, ListQuestions, SendMessage, StopRun};
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::{Frame, StopOutcome, StopResult};
-use serde_json::Value;
 
 use super::super::reply::ReplyTo;
 use super::target::{changeable, hand_over, readable};
@@ -79,7 +78,7 @@ pub(super) async fn answer<W: World, S: Store>(
         return reply.refuse(|refusal| refusal, Code::Gone);
     };
     let principal = reply.principal();
-    let answer = Value::Object(fields.answer.clone());
+    let answer = fields.answer.clone();
     let message = Message::Answer { reply, question_id, version, answer };
     hand_over(hub, principal, &handle, message).await;
 }

@@ -1,7 +1,5 @@
 //! Making, opening and closing sessions, and reading their live content.
 
-use std::sync::Arc;
-
 use runwarden_protocol::ids::{Revision, RunId};
 use runwarden_protocol::session::project::int;
 use runwarden_protocol::session::record::{SessionHead, Usage};
@@ -13,12 +11,12 @@ use super::super::pushes;
 use super::super::reply::ReplyTo;
 use super::target::{hand_over, readable};
 use crate::hub::Hub;
-use crate::ports::agent::AgentFactory;
+use crate::ports::change::Choice;
 use crate::ports::store::{
     Commit, Committed, KeyEffect, KeyRecord, KeyScope, KeyUse, NewSession, StoreFailure,
 };
 use crate::ports::{Store, World};
-use crate::session::Message;
+use crate::session::{Message, choose};
 
 /// `create_session`.
 pub(super) async fn create<W: World, S: Store>(
@@ -35,15 +33,15 @@ pub(super) async fn create<W: World, S: Store>(
         Ok(None) => {}
         Err(failure) => return reply.fail(Code::StorageFailed, &failure.to_string()),
     }
-    let Some(agent) = agent_for(hub, fields) else {
+    let Some(Choice { agent, model }) = choice(hub, fields) else {
         return reply.refuse(|refusal| refusal, Code::BackendUnavailable);
     };
     let session = NewSession {
         session_id: hub.session_id(),
         owner: reply.principal().id,
         title: fields.title.clone().unwrap_or_default(),
-        agent: agent.name().to_owned(),
-        model: fields.model.clone(),
+        agent,
+        model,
         at: hub.now(),
         key: key.clone(),
     };
@@ -123,23 +121,19 @@ fn repeat(key: Option<KeyUse>, record: KeyRecord, reply: ReplyTo) {
             };
             reply.done(Frame::SessionCreated(created));
         }
-        KeyEffect::Turn { .. } => {
-            reply.fail(Code::HandlerError, "a key of the principal names a turn");
+        KeyEffect::Turn { .. } | KeyEffect::Change => {
+            reply.fail(Code::HandlerError, "a key of the principal names another effect");
         }
     }
 }
 
-/// The agent of the new session, if it exists and offers the model.
-fn agent_for<'h, W: World, S: Store>(
-    hub: &'h Hub<W, S>,
-    fields: &CreateSession,
-) -> Option<&'h Arc<dyn AgentFactory>> {
+/// Agent and model of the new session, if the agent exists and offers the model.
+fn choice<W: World, S: Store>(hub: &Hub<W, S>, fields: &CreateSession) -> Option<Choice> {
     let agent = match &fields.agent {
         Some(name) => hub.agent(name)?,
         None => hub.default_agent()?,
     };
-    let offers = |model: &String| agent.profile().models.contains(model);
-    fields.model.as_ref().is_none_or(offers).then_some(agent)
+    choose(agent, fields.model.clone()).ok()
 }
 
 fn created<W: World, S: Store>(

@@ -212,6 +212,10 @@ impl<W: World> Turn<'_, W> {
         is_cancelled: bool,
         updates: &mut Updates,
     ) -> Returned {
+        // What a cancelled turn used was used all the same.
+        if let Some(usage) = outcome.as_ref().ok().and_then(|result| usage(&result["usage"])) {
+            let _ = self.sink.send(AgentEvent::Usage(usage)).await;
+        }
         if is_cancelled {
             return Returned::Interrupted;
         }
@@ -219,9 +223,6 @@ impl<W: World> Turn<'_, W> {
             Ok(result) => result,
             Err(error) => return Returned::Failed(refused("session/prompt", &error)),
         };
-        if let Some(usage) = usage(&result["usage"]) {
-            let _ = self.sink.send(AgentEvent::Usage(usage)).await;
-        }
         let noticed = match result["stopReason"].as_str() {
             Some("end_turn") => return Returned::Completed,
             Some("max_tokens") => "The agent stopped at its limit of tokens.",
@@ -303,6 +304,7 @@ fn usage(usage: &Value) -> Option<Usage> {
         input: count("inputTokens"),
         output: count("outputTokens"),
         cached: count("cachedReadTokens"),
+        ..Usage::UNKNOWN
     };
     (usage != Usage::default()).then_some(usage)
 }

@@ -50,7 +50,7 @@ impl<W: World> Performer<W> {
                 return Returned::Interrupted;
             }
         }
-        let usage = Usage { input: Some(words_in), output: Some(self.words_out), cached: None };
+        let usage = Usage { input: Some(words_in), output: Some(self.words_out), ..Usage::UNKNOWN };
         match self.sink.send(AgentEvent::Usage(usage)).await {
             Ok(()) => Returned::Completed,
             Err(SinkClosed) => Returned::Interrupted,

@@ -158,6 +158,7 @@ fn usage(count: UsageCount) -> Usage {
         input: count.prompt_tokens,
         output: count.completion_tokens,
         cached: count.prompt_tokens_details.and_then(|details| details.cached_tokens),
+        ..Usage::UNKNOWN
     }
 }
 

@@ -202,14 +202,14 @@ fn a_superseded_run_leaves_the_session_as_it_is() {
 #[test]
 fn usage_is_kept_with_the_run_and_summed_in_the_session() {
     let fixture = Fixture::with_session();
-    let usage = Usage { input: Some(3), output: None, cached: Some(1) };
+    let usage = Usage { input: Some(3), output: None, cached: Some(1), ..Usage::UNKNOWN };
     for (run, expected) in [(5, 1), (6, 3)] {
         fixture.commit(admit(expected, run)).unwrap();
         let settled = Settlement { usage, ..settlement(expected + 1, run, Outcome::Completed) };
         fixture.commit(Commit::Settle(settled)).unwrap();
         assert_eq!(block_on(fixture.store.run(RunId::new(run))).unwrap().unwrap().usage, usage);
     }
-    let sum = Usage { input: Some(6), output: None, cached: Some(2) };
+    let sum = Usage { input: Some(6), output: None, cached: Some(2), ..Usage::UNKNOWN };
     assert_eq!(fixture.head(SESSION).usage, sum);
 }
 

@@ -3,7 +3,8 @@ use std::fs;
 use runwarden_protocol::ids::StoreId;
 use rusqlite::Connection;
 
-use super::super::{OpenError, open_in_boot};
+use super::super::open::SESSIONS_FILE;
+use super::super::{OpenError, open_in_boot, schema};
 use super::*;
 
 fn refused(state: &StateDir) -> OpenError {
@@ -44,18 +45,68 @@ fn a_newer_file_is_left_as_it_is() {
     let Fixture { directory: _directory, state, store } = fixture;
     store.close().unwrap();
     let raw = Connection::open(state.sessions_db()).unwrap();
-    raw.pragma_update(None, "user_version", 2).unwrap();
+    let newest = SESSIONS_FILE.version();
+    raw.pragma_update(None, "user_version", newest + 1).unwrap();
     drop(raw);
     let before = fs::read(state.sessions_db()).unwrap();
     let error = refused(&state);
-    assert!(matches!(error, OpenError::Newer { found: 2, supported: 1, .. }), "{error}");
+    let OpenError::Newer { found, supported, .. } = error else { panic!("{error}") };
+    assert_eq!((found, supported), (newest + 1, newest));
     assert_eq!(fs::read(state.sessions_db()).unwrap(), before);
 
     let raw = Connection::open(state.sessions_db()).unwrap();
-    raw.pragma_update(None, "user_version", 1).unwrap();
+    raw.pragma_update(None, "user_version", newest).unwrap();
     let errors = Connection::open(state.errors_db()).unwrap();
     errors.pragma_update(None, "user_version", 2).unwrap();
     assert!(matches!(refused(&state), OpenError::Newer { .. }));
+}
+
+#[test]
+fn an_older_file_is_brought_up_and_keeps_what_it_holds() {
+    let columns = [
+        "    usage_cost INTEGER,\n    usage_context_used INTEGER,\n    usage_context_max INTEGER,\n",
+        ",\n    usage_cost INTEGER,\n    usage_context_used INTEGER,\n    usage_context_max INTEGER",
+    ];
+    let first =
+        columns.iter().fold(schema::SESSIONS.to_owned(), |text, part| text.replace(part, ""));
+    assert!(!first.contains("usage_cost"));
+    let (_directory, state) = state_with(|file| {
+        file.execute_batch(&first).unwrap();
+        file.pragma_update(None, "application_id", schema::SESSIONS_APPLICATION).unwrap();
+        file.pragma_update(None, "user_version", 1).unwrap();
+        file.execute_batch(
+            "INSERT INTO sessions (session_id, owner, title, title_folded, revision, agent,
+                 created_at, activity_at, usage_input)
+             VALUES (7, 1, 'kept', 'kept', 1, 'demo', 0, 0, 5)",
+        )
+        .unwrap();
+    });
+    let store = open(&state).unwrap();
+    let raw = Connection::open(state.sessions_db()).unwrap();
+    let version: i64 = raw.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, SESSIONS_FILE.version());
+    let columns = |table: &str| {
+        let mut found: Vec<String> = raw
+            .prepare(&format!("SELECT name FROM pragma_table_info('{table}')"))
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .collect::<rusqlite::Result<_>>()
+            .unwrap();
+        found.sort();
+        found
+    };
+    let fresh = Fixture::new();
+    for table in ["sessions", "messages", "runs"] {
+        let upgraded = columns(table);
+        let sql = format!("SELECT count(*) FROM pragma_table_info('{table}')");
+        let newest: i64 = fresh.raw().query_row(&sql, [], |row| row.get(0)).unwrap();
+        assert_eq!(upgraded.len() as i64, newest, "{table}");
+    }
+    let title: String = raw.query_row("SELECT title FROM sessions", [], |row| row.get(0)).unwrap();
+    assert_eq!(title, "kept");
+    store.close().unwrap();
+    open(&state).unwrap();
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests of the store over real files.
 
+mod changes;
 mod commits;
 mod errors;
 mod files;

@@ -19,6 +19,11 @@ impl<G: Guards> World<G> {
     pub(super) fn call(&mut self, cause: Cause, call: PortCall) -> Result<(), Broken> {
         match call {
             PortCall::Store(run_id, call) => self.store_call(number(run_id), call),
+            // No scenario asks for a change of the session.
+            PortCall::Change { ask, .. } => Err(Broken {
+                rule: "SES-2",
+                detail: format!("a change is committed that {ask} never asked for"),
+            }),
             PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
             PortCall::CloseAgent(agent) => self.close_agent(cause, agent),
             PortCall::Release(Release::Run(run_id)) => {
@@ -137,6 +142,7 @@ impl<G: Guards> World<G> {
                 self.ended(number(run_id), outcome, seq)
             }
             Announcement::Phase { .. }
+            | Announcement::Change { .. }
             | Announcement::QuestionOpened { .. }
             | Announcement::QuestionRefused { .. }
             | Announcement::QuestionsResolved { .. }

@@ -1,3 +1,4 @@
+mod changes;
 mod flows;
 mod heal;
 mod scope;

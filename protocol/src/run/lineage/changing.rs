@@ -1,0 +1,126 @@
+//! Changes of the session beside its runs, and what waited for their commits.
+
+use super::state::{ChangeAnswer, Lineage, Output, Stage};
+use crate::ids::{AskId, Revision};
+use crate::instant::Instant;
+use crate::machine::{Machine, Outbox, Reject};
+use crate::run::admission::StartRefusal;
+use crate::run::changes::{self, Change, ChangeKind, Obstacle};
+use crate::run::guards::Guards;
+use crate::run::predicates::{Blocked, may_attach};
+use crate::run::record::{self, Author};
+use crate::wire::codes::Code;
+
+impl<G: Guards> Lineage<G> {
+    pub(super) fn change(
+        &mut self,
+        now: Instant,
+        change: Change,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        let may_start = self.may_start(now).is_ok();
+        self.drive_changes(now, changes::Input::Asked { change, may_start }, out)
+    }
+
+    pub(super) fn change_committed(
+        &mut self,
+        now: Instant,
+        ask: AskId,
+        revision: Revision,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        let committed = record::Input::Committed { by: Author::Change { ask }, revision };
+        self.record.step(now, committed, &mut Outbox::new())?;
+        self.drive_changes(now, changes::Input::Committed { ask }, out)?;
+        out.push(Output::SessionChanged { revision });
+        self.resume_commits(now, out);
+        Ok(())
+    }
+
+    pub(super) fn change_failed(
+        &mut self,
+        now: Instant,
+        ask: AskId,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        let failed = record::Input::Failed { by: Author::Change { ask } };
+        self.record.step(now, failed, &mut Outbox::new())?;
+        self.drive_changes(now, changes::Input::Failed { ask }, out)?;
+        self.resume_commits(now, out);
+        Ok(())
+    }
+
+    /// Issues the next change when no commit is unanswered. It waits also while a run is between its
+    /// reservation and its launch, whose next commit would have to wait for it.
+    pub(super) fn issue_change(&mut self, now: Instant, out: &mut Outbox<Output>) {
+        let is_starting = self.runs.iter().any(|entry| entry.stage != Stage::Launched);
+        if self.changes.is_waiting() && self.record.is_idle() && !is_starting {
+            let may_start = self.may_start(now).is_ok();
+            self.drive_changes(now, changes::Input::MayIssue { may_start }, out)
+                .expect("a change is issued only while none is unanswered");
+        }
+    }
+
+    /// Settlements that waited for the answer of a change go before everything else (STOP-22).
+    fn resume_commits(&mut self, now: Instant, out: &mut Outbox<Output>) {
+        for i in 0..self.runs.len() {
+            self.save_if_possible(i, now, out);
+            self.claim_for_worker(i, now, out);
+        }
+    }
+
+    fn drive_changes(
+        &mut self,
+        now: Instant,
+        input: changes::Input,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        let mut outputs = Outbox::new();
+        self.changes.step(now, input, &mut outputs)?;
+        for output in outputs.drain() {
+            match output {
+                changes::Output::Issue { ask } => {
+                    self.issue(Author::Change { ask });
+                    let expected = self.record.revision();
+                    out.push(Output::Change { ask, expected, at: now });
+                }
+                changes::Output::Done(Change { ask, kind }) => {
+                    let revision = self.record.revision();
+                    let answer = ChangeAnswer::Committed { revision };
+                    out.push(Output::ChangeAnswered { ask, answer });
+                    if let (ChangeKind::Agent, Some(agent)) = (kind, self.cache) {
+                        self.retire(agent, out);
+                    }
+                }
+                changes::Output::Refused { ask, obstacle } => {
+                    let answer = self.refused_change(now, obstacle);
+                    out.push(Output::ChangeAnswered { ask, answer });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refused_change(&self, now: Instant, obstacle: Obstacle) -> ChangeAnswer {
+        let refusal = match obstacle {
+            Obstacle::Store => return ChangeAnswer::Failed,
+            Obstacle::Full => StartRefusal::of(Code::ServerBusy),
+            Obstacle::Busy => self.busy(now),
+        };
+        ChangeAnswer::Refused(refusal)
+    }
+
+    /// `session_busy` with the run in the way, where one is known (ACT-23).
+    fn busy(&self, now: Instant) -> StartRefusal {
+        let refusal = StartRefusal::of(Code::SessionBusy);
+        match self.may_start(now) {
+            Err(Blocked::Busy(row)) => StartRefusal {
+                run_id: Some(row.run_id),
+                phase: Some(row.phase),
+                attachable: Some(may_attach::<G>(Some(row))),
+                ..refusal
+            },
+            Err(Blocked::Unsettled) | Ok(_) => refusal,
+        }
+    }
+}
