@@ -6,9 +6,14 @@
 
 pub mod draw;
 pub mod explore;
+pub mod hunt;
 pub mod machines;
 pub mod race;
+pub mod random;
 pub mod records;
 pub mod replay;
 pub mod scenarios;
+pub mod schedule;
+pub mod setting;
+pub mod shrink;
 mod variants;

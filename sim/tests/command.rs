@@ -6,10 +6,21 @@ use std::process::{Command, Output};
 use serde_json::{Value, json};
 
 fn sim(arguments: &[&str]) -> Output {
+    sim_in(Path::new(env!("CARGO_TARGET_TMPDIR")), arguments)
+}
+
+/// Runs the program in `folder`, where it leaves what it writes.
+fn sim_in(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_runwarden-sim"))
         .args(arguments)
+        .current_dir(folder)
         .output()
         .expect("the program runs")
+}
+
+fn json_of(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 fn written(folder: &Path, name: &str, text: &str) -> String {
@@ -148,5 +159,106 @@ fn explore_says_what_is_wrong_with_a_call() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
+fn a_violation_leaves_a_file_that_replays_shrinks_and_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let sim = |arguments: &[&str]| sim_in(folder.path(), arguments);
+    let found = sim(&["explore", "RACE-24", "--variant", "cancelling-row-ignored"]);
+    assert_eq!(found.status.code(), Some(1));
+    let text = String::from_utf8(found.stdout).unwrap();
+    let file = "target/races/race-24-cancelling-row-ignored-adm-02.race";
+    for said in ["!! ADM-02 broken", &format!("replay: runwarden-sim replay {file}"), ".html"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(folder.path().join(file).with_extension("html").exists());
+
+    let replayed = sim(&["replay", file, "--json"]);
+    assert_eq!(replayed.status.code(), Some(0));
+    let replayed = json_of(&replayed);
+    assert_eq!((&replayed["met"], &replayed["digest"]["equal"]), (&json!(true), &json!(true)));
+    assert_eq!((&replayed["skipped"], &replayed["violation"]["step"]), (&json!(0), &json!(3)));
+
+    assert_eq!(sim(&["shrink", file, "-o", "small.race"]).status.code(), Some(0));
+    let small = std::fs::read_to_string(folder.path().join("small.race")).unwrap();
+    assert!(small.contains("scope: clients:1,events:0,stops:1,drops:0,crashes:0"), "{small}");
+    assert_eq!(sim(&["replay", "small.race"]).status.code(), Some(0));
+
+    for (name, begin) in [("a.html", "<!doctype html>"), ("a.svg", "<?xml"), ("a.txt", "RACE-24")] {
+        assert_eq!(sim(&["draw", file, "-o", name]).status.code(), Some(0));
+        let drawn = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert!(drawn.starts_with(begin), "{name}");
+    }
+}
+
+#[test]
+fn a_choice_that_is_not_enabled_is_skipped_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "race/1\nscenario: stop-and-send-at-once\nring: explore\nscope: clients:1,stops:1\n\
+                seed: 5\nschema: 1\n\n1 0 client-a send stop_run(run_1)\n2 0 agent-9 emit text(run_9)\n\
+                expect ok\ndigest 0000000000000000\n";
+    let file = written(folder.path(), "a.race", text);
+    let replayed = json_of(&sim(&["replay", &file, "--json"]));
+    assert_eq!((&replayed["skipped"], &replayed["skipped_lines"]), (&json!(1), &json!([9])));
+    assert_eq!(replayed["met"], true);
+    assert!(replayed["under_seed"].as_u64().is_some_and(|steps| steps > 1), "{replayed}");
+    let again = json_of(&sim(&["replay", &file, "--json"]));
+    assert_eq!(again["digest"]["found"], replayed["digest"]["found"]);
+    let said = sim(&["shrink", &file, "-o", "b.race"]);
+    assert_eq!(said.status.code(), Some(2));
+    assert!(String::from_utf8(said.stderr).unwrap().contains("nothing to shrink"));
+}
+
+#[test]
+fn a_run_is_decided_by_its_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |trace: &str| {
+        let output =
+            sim_in(folder.path(), &["run", "RACE-25", "--seed", "6", "--trace", trace, "--json"]);
+        assert_eq!(output.status.code(), Some(0));
+        (json_of(&output), std::fs::read_to_string(folder.path().join(trace)).unwrap())
+    };
+    let (first, trace) = run("a.jsonl");
+    assert_eq!(first["records"], trace.lines().count());
+    assert_eq!((&first["violation"], &first["race_file"]), (&Value::Null, &Value::Null));
+    assert_eq!(run("b.jsonl"), (first, trace));
+    let broken = ["run", "RACE-16", "--variant", "settled-stop-accepted", "--seed", "0", "--json"];
+    let broken = sim_in(folder.path(), &broken);
+    assert_eq!(broken.status.code(), Some(1));
+    let broken = json_of(&broken);
+    assert!(folder.path().join(broken["race_file"].as_str().unwrap()).exists(), "{broken}");
+}
+
+#[test]
+fn a_hunt_reports_what_it_tried() {
+    let output = sim(&["hunt", "RACE-04", "RACE-16", "--seeds", "10..20", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let hunted = json_of(&output);
+    assert_eq!((&hunted["schedules"], &hunted["seeds"]), (&json!(20), &json!("10..20")));
+    assert_eq!((&hunted["violations"], &hunted["missing"]), (&json!([]), &json!([])));
+    assert!(hunted["transitions"].as_u64() > Some(20) && hunted["faults"]["crash"].is_u64());
+    for wrong in [
+        &["hunt", "RACE-99"][..],
+        &["hunt", "--seeds", "3..3"],
+        &["hunt", "--budget", "soon"],
+        &["hunt", "--seeds", "0..2", "--budget", "1s"],
+        &["hunt", "--ring", "weave"],
+    ] {
+        assert_eq!(sim(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+}
+
+/// Two processes with one seed take the same steps, in every scenario.
+#[test]
+fn every_scenario_is_deterministic() {
+    for (seed, scenario) in (1_u64..).zip(runwarden_sim::scenarios::ALL) {
+        let seed = seed.to_string();
+        let output = sim(&["meta", scenario.id, "--seed", &seed, "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", scenario.id);
+        let meta = json_of(&output);
+        assert_eq!((&meta["equal"], &meta["first_difference"]), (&json!(true), &Value::Null));
+        assert!(meta["steps"].as_u64() > Some(1), "{meta}");
     }
 }

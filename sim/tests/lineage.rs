@@ -11,7 +11,7 @@ use runwarden_protocol::record::{Record, Recorder, SCHEMA_VERSION};
 use runwarden_protocol::run::admission::{KeyFact, SlotFact, StartFacts};
 use runwarden_protocol::run::lineage::{Input, KnownRun, Lineage, Output, RunLimits, Start};
 use runwarden_protocol::run::worker::CallResult;
-use runwarden_sim::draw;
+use runwarden_sim::draw::Scene;
 use runwarden_sim::machines::Registry;
 use runwarden_sim::race::{Choice, Expectation, Label, Race, Ring, Scope, ScopeKey};
 use runwarden_sim::replay::{Replayed, replay};
@@ -150,6 +150,6 @@ fn a_stopped_run_replays_to_the_same_records() {
         prepend_module_to_snapshot => false,
         omit_expression => true,
     }, {
-        insta::assert_snapshot!("sim_stopped_run", draw::text(&records));
+        insta::assert_snapshot!("sim_stopped_run", Scene::of_records(&records).text());
     });
 }

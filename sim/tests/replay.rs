@@ -189,7 +189,12 @@ fn a_file_that_cannot_be_replayed_says_why() {
     assert!(schema.starts_with("schema 2 is another"), "{schema}");
     let variant = error(|race| race.variant = Some("late".parse().unwrap()));
     assert!(variant.contains("no variant \"late\""), "{variant}");
-    assert!(error(|race| race.init = None).contains("no `init`"));
+    assert!(error(|race| race.init = None).contains("has no `init`"));
+    let scenario = error(|race| {
+        race.init = None;
+        race.scenario = "stop-of-nothing".parse().unwrap();
+    });
+    assert!(scenario.contains("no scenario \"stop-of-nothing\""), "{scenario}");
     let state = error(|race| {
         race.init.as_mut().unwrap().insert("stutterer/2".into(), json!({"times": "x"}));
     });

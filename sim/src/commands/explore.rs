@@ -1,11 +1,14 @@
 //! `explore SCENARIO`: every order of everything that can happen in its scope.
 
+use std::path::{Path, PathBuf};
+
 use runwarden_sim::explore::{Budget, Found, STATES_MAX};
 use runwarden_sim::race::Scope;
 use runwarden_sim::scenarios::{Scenario, Variant};
+use runwarden_sim::setting::Setting;
 use serde_json::{Value, json};
 
-use super::{CommandError, Outcome, print};
+use super::{CommandError, Outcome, failure, print, print_json};
 
 /// What to explore.
 #[derive(Debug, clap::Args)]
@@ -21,34 +24,34 @@ pub(crate) struct Arguments {
     /// Give up behind this many states
     #[arg(long, default_value_t = STATES_MAX)]
     max_states: usize,
+    /// Where to write the race file and the page of a violation
+    #[arg(long, default_value = failure::FOLDER)]
+    out: PathBuf,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
-    let name = &arguments.scenario;
-    let scenario =
-        Scenario::find(name).ok_or_else(|| CommandError::NoScenario { name: name.clone() })?;
-    let variant =
-        arguments.variant.as_deref().map(|name| variant_of(scenario, name)).transpose()?;
+    let setting = Setting::find(&arguments.scenario, arguments.variant.as_deref())?;
+    let Setting { scenario, variant, .. } = setting;
     let budget = budget_of(scenario, arguments.scope.as_deref())?;
     let started = std::time::Instant::now();
     let found = scenario.explore(variant, budget, arguments.max_states.clamp(1, STATES_MAX));
+    let seconds = started.elapsed().as_secs_f64();
+    let kept = keep(setting.within(budget), &found, &arguments.out)?;
     if arguments.json {
-        print(&format!("{}\n", object(scenario, variant, budget, &found)))?;
+        let file = kept.as_ref().map(|(file, _)| file.display().to_string());
+        print_json(&object(scenario, variant, budget, &found, file))?;
     } else {
-        print(&report(scenario, variant, budget, &found, started.elapsed().as_secs_f64()))?;
+        let mut text = report(scenario, variant, budget, &found, seconds);
+        if let Some((_, diagram)) = kept {
+            text.push('\n');
+            text.push_str(&diagram);
+        }
+        print(&text)?;
     }
     Ok(if found.broken.is_some() { Outcome::Violated } else { Outcome::Held })
-}
-
-fn variant_of(scenario: &'static Scenario, name: &str) -> Result<&'static Variant, CommandError> {
-    scenario.variant(name).ok_or_else(|| CommandError::NoVariant {
-        scenario: scenario.name,
-        name: name.to_owned(),
-        known: scenario.variants.iter().map(|v| v.name).collect::<Vec<_>>().join(", "),
-    })
 }
 
 fn budget_of(scenario: &Scenario, scope: Option<&str>) -> Result<Budget, CommandError> {
@@ -57,7 +60,27 @@ fn budget_of(scenario: &Scenario, scope: Option<&str>) -> Result<Budget, Command
     scenario.budget.with(&scope).map_err(CommandError::Budget)
 }
 
-fn object(scenario: &Scenario, variant: Option<&Variant>, budget: Budget, found: &Found) -> Value {
+/// Writes the race file of a violation. The search in breadth found no shorter schedule.
+fn keep(
+    setting: Setting,
+    found: &Found,
+    folder: &Path,
+) -> Result<Option<(PathBuf, String)>, CommandError> {
+    if found.broken.is_none() {
+        return Ok(None);
+    }
+    let labels: Vec<_> = found.schedule.iter().map(|step| step.label.clone()).collect();
+    let race = setting.race(0, &labels);
+    failure::keep(folder, setting.scenario.id, &race).map(Some)
+}
+
+fn object(
+    scenario: &Scenario,
+    variant: Option<&Variant>,
+    budget: Budget,
+    found: &Found,
+    race_file: Option<String>,
+) -> Value {
     let violation = found.broken.as_ref().map(|broken| {
         json!({"rule": broken.rule, "step": found.schedule.len(), "detail": broken.detail})
     });
@@ -74,6 +97,7 @@ fn object(scenario: &Scenario, variant: Option<&Variant>, budget: Budget, found:
         "schedule": schedule,
         // A search in breadth finds no longer schedule before a shorter one.
         "shrunk_minimal": found.broken.is_some(),
+        "race_file": race_file,
     })
 }
 

@@ -2,8 +2,13 @@
 
 mod draw;
 mod explore;
+mod failure;
+mod hunt;
 mod list;
+mod meta;
 mod replay;
+mod run;
+mod shrink;
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +17,8 @@ use clap::Subcommand;
 use runwarden_sim::explore::BudgetError;
 use runwarden_sim::race::{FILE_BYTES_MAX, Problem, Race, RaceError};
 use runwarden_sim::replay::ReplayError;
+use runwarden_sim::setting::SettingError;
+use serde_json::Value;
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -24,6 +31,10 @@ pub(crate) enum Command {
     },
     /// Search every order of everything that can happen in a scenario's scope
     Explore(explore::Arguments),
+    /// Run one schedule of a scenario, decided by its seed
+    Run(run::Arguments),
+    /// Run random schedules in wide scopes and shrink what they break
+    Hunt(hunt::Arguments),
     /// Replay a race file and check what it expects
     Replay {
         /// The race file
@@ -32,14 +43,46 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Draw a race file as a sequence diagram in plain text
+    /// Find the shortest schedule that breaks what a race file breaks
+    Shrink {
+        /// The race file
+        file: PathBuf,
+        /// Where to write the shrunk race file
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+    /// Run one schedule in two processes and compare their records
+    Meta(meta::Arguments),
+    /// Draw a race file as a sequence diagram
     Draw {
         /// The race file
         file: PathBuf,
-        /// Where to write the diagram, instead of standard output
+        /// Where to write it: .html for a page, .svg for a picture, else plain text; without it, text on
+        /// standard output
         #[arg(short, long)]
         output: Option<PathBuf>,
     },
+}
+
+/// A ring, as the command line names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RingName {
+    /// Pure machines and links
+    Explore,
+    /// The drivers in one process
+    Weave,
+    /// The drivers on several simulated hosts
+    Turmoil,
+}
+
+impl RingName {
+    fn check(self) -> Result<(), CommandError> {
+        match self {
+            Self::Explore => Ok(()),
+            Self::Weave => Err(CommandError::Ring("weave")),
+            Self::Turmoil => Err(CommandError::Ring("turmoil")),
+        }
+    }
 }
 
 /// How a command ended that could be carried out.
@@ -63,12 +106,18 @@ pub(crate) enum CommandError {
     /// A file cannot be replayed.
     #[error("{path}: {source}")]
     Replay { path: PathBuf, source: ReplayError },
-    /// There is no such scenario.
-    #[error("there is no scenario {name:?}: `runwarden-sim list` names them")]
-    NoScenario { name: String },
-    /// The scenario has no such variant.
-    #[error("{scenario} has no variant {name:?}: it has {known}")]
-    NoVariant { scenario: &'static str, name: String, known: String },
+    /// The file breaks no rule.
+    #[error("{path} breaks no rule when it is replayed, so there is nothing to shrink")]
+    NothingToShrink { path: PathBuf },
+    /// There is no such scenario or variant.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The ring is not in this release.
+    #[error("this release runs schedules in ring `explore` only, not in `{0}`")]
+    Ring(&'static str),
+    /// The second process cannot be run.
+    #[error("this program cannot be run a second time: {0}")]
+    Process(io::Error),
     /// The scope is no scope.
     #[error("--scope: {0}")]
     Scope(Problem),
@@ -85,6 +134,10 @@ pub(crate) fn run(command: Command) -> Result<Outcome, CommandError> {
     match command {
         Command::List { json } => list::run(json),
         Command::Explore(arguments) => explore::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Hunt(arguments) => hunt::run(&arguments),
+        Command::Shrink { file, output } => shrink::run(&file, &output),
+        Command::Meta(arguments) => meta::run(&arguments),
         Command::Replay { file, json } => replay::run(&file, json),
         Command::Draw { file, output } => draw::run(&file, output.as_deref()),
     }
@@ -97,6 +150,10 @@ fn read_race(path: &Path) -> Result<Race, CommandError> {
     // One byte more than a file may have, so that the parser sees that it is too large.
     file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     Race::parse(&bytes).map_err(|source| CommandError::Race { path: path.to_owned(), source })
+}
+
+fn print_json(object: &Value) -> Result<(), CommandError> {
+    print(&format!("{object}\n"))
 }
 
 fn print(text: &str) -> Result<(), CommandError> {

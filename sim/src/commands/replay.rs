@@ -7,14 +7,14 @@ use runwarden_sim::race::{Expectation, Race};
 use runwarden_sim::replay::{Replayed, replay};
 use serde_json::{Value, json};
 
-use super::{CommandError, Outcome, print, read_race};
+use super::{CommandError, Outcome, print, print_json, read_race};
 
 pub(super) fn run(file: &Path, is_json: bool) -> Result<Outcome, CommandError> {
     let race = read_race(file)?;
     let replayed = replay(&race, &Registry::product(), |_| {})
         .map_err(|source| CommandError::Replay { path: file.to_owned(), source })?;
     if is_json {
-        print(&format!("{}\n", object(file, &race, &replayed)))?;
+        print_json(&object(file, &race, &replayed))?;
     } else {
         print(&report(&race, &replayed))?;
     }
@@ -25,7 +25,7 @@ fn object(file: &Path, race: &Race, replayed: &Replayed) -> Value {
     let violation = replayed.violation.as_ref().map(|violation| {
         json!({
             "rule": violation.invariant,
-            "step": violation.n,
+            "step": replayed.broke_at,
             "machine": violation.machine,
             "detail": violation.detail,
         })
@@ -34,9 +34,12 @@ fn object(file: &Path, race: &Race, replayed: &Replayed) -> Value {
         "file": file.display().to_string(),
         "scenario": race.scenario.as_str(),
         "ring": race.ring.as_str(),
+        "variant": race.variant.as_ref().map(|variant| variant.as_str()),
         "steps": replayed.steps,
+        "under_seed": replayed.walked,
         "rejected": replayed.rejects,
-        "skipped": 0,
+        "skipped": replayed.skipped.len(),
+        "skipped_lines": replayed.skipped,
         "expect": expectation(race),
         "violation": violation,
         "met": replayed.is_met,
@@ -49,19 +52,26 @@ fn object(file: &Path, race: &Race, replayed: &Replayed) -> Value {
 }
 
 fn report(race: &Race, replayed: &Replayed) -> String {
-    let Replayed { steps, rejects, violation, is_met, digest } = replayed;
+    let Replayed { steps, walked, rejects, digest, .. } = replayed;
     let mut lines = vec![format!("{steps} steps, {rejects} inputs turned away, digest {digest}")];
+    if *walked > 0 {
+        lines.push(format!("{walked} of them behind the file's choices, under seed {}", race.seed));
+    }
+    for line in &replayed.skipped {
+        lines.push(format!("line {line} skipped: its choice is not enabled here"));
+    }
     if race.digest != *digest {
         lines.push(format!(
             "the file states digest {}: the code takes another path than when it was written",
             race.digest
         ));
     }
-    match violation {
-        Some(violation) => lines.push(violation.to_string()),
-        None => lines.push("no invariant broken".to_owned()),
+    match (&replayed.violation, replayed.broke_at) {
+        (Some(violation), Some(step)) => lines.push(format!("step {step}: {violation}")),
+        (Some(violation), None) => lines.push(violation.to_string()),
+        (None, _) => lines.push("no invariant broken".to_owned()),
     }
-    let met = if *is_met { "met" } else { "NOT met" };
+    let met = if replayed.is_met { "met" } else { "NOT met" };
     lines.push(format!("expected {}: {met}", expectation(race)));
     lines.join("\n") + "\n"
 }

@@ -17,20 +17,6 @@ pub(super) enum Peer {
     Server,
 }
 
-impl Peer {
-    /// The name above its lifeline.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Store => "store",
-            Self::Agent => "agent",
-            Self::Transport => "transport",
-            Self::Clock => "clock",
-            Self::Server => "server",
-        }
-    }
-}
-
 /// Who sends the input of this kind.
 pub(super) fn peer_of_input(kind: &str) -> Peer {
     match kind {
@@ -68,4 +54,9 @@ pub(super) fn peer_of_output(kind: &str) -> Peer {
         "transmit" => Peer::Transport,
         _ => Peer::Server,
     }
+}
+
+/// Whether an output only tidies up or repeats what another one says; diagrams name it beside its step.
+pub(super) fn is_housekeeping(kind: &str) -> bool {
+    matches!(kind, "discard" | "release_slot" | "forget" | "session_changed" | "became_idle")
 }

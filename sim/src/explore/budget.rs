@@ -49,17 +49,27 @@ impl Budget {
             if count > COUNT_MAX {
                 return Err(BudgetError::TooLarge { key: key.as_str(), count });
             }
-            let count = u8::try_from(count).expect("COUNT_MAX fits");
-            match key {
-                ScopeKey::Clients => self.clients = count,
-                ScopeKey::Events => self.events = count,
-                ScopeKey::Stops => self.stops = count,
-                ScopeKey::Drops => self.drops = count,
-                ScopeKey::Crashes => self.crashes = count,
-                ScopeKey::Cap => return Err(BudgetError::Cap),
+            if key == ScopeKey::Cap {
+                return Err(BudgetError::Cap);
             }
+            self = self.with_count(key, count);
         }
         Ok(self)
+    }
+
+    /// This budget with `count` of `key`, at most [`COUNT_MAX`]; a key it does not have changes nothing.
+    #[must_use]
+    pub fn with_count(mut self, key: ScopeKey, count: u64) -> Self {
+        let count = u8::try_from(count.min(COUNT_MAX)).expect("COUNT_MAX fits");
+        match key {
+            ScopeKey::Clients => self.clients = count,
+            ScopeKey::Events => self.events = count,
+            ScopeKey::Stops => self.stops = count,
+            ScopeKey::Drops => self.drops = count,
+            ScopeKey::Crashes => self.crashes = count,
+            ScopeKey::Cap => {}
+        }
+        self
     }
 
     /// The scope that states this budget.

@@ -85,12 +85,22 @@ impl Race {
     /// The verb of the choices a flight recorder writes.
     pub const INPUT: &str = "input";
 
+    /// The scenario of a file that a flight recorder exported.
+    pub const FLIGHT_RECORDER: &str = "flight-recorder";
+
     /// The line of the choice at `index`, counted from 1, in a file that holds this schedule.
     pub fn line_of(&self, index: usize) -> usize {
         const FIRST_AND_BLANK: usize = 2;
         const REQUIRED_KEYS: usize = 5;
         let optional = usize::from(self.variant.is_some()) + usize::from(self.init.is_some());
         FIRST_AND_BLANK + REQUIRED_KEYS + optional + index + 1
+    }
+}
+
+impl Choice {
+    /// What happened, without step and time, as [`Choice::named`] reads it.
+    pub fn name(&self) -> String {
+        format!("{} {} {}", self.actor, self.verb, self.label)
     }
 }
 

@@ -37,6 +37,22 @@ impl Race {
     }
 }
 
+impl Choice {
+    /// The choice called `name`: actor, verb and label with one space between.
+    ///
+    /// # Errors
+    /// What the name lacks to be one.
+    pub fn named(step: u64, now: Instant, name: &str) -> Result<Self, Problem> {
+        let mut parts = name.splitn(3, ' ');
+        let mut next = || parts.next().filter(|part| !part.is_empty()).ok_or(Problem::Choice);
+        let (actor, verb, label) = (next()?, next()?, next()?);
+        let verb: Word = verb.parse()?;
+        let label =
+            if verb.as_str() == Race::INPUT { parse_input(label)? } else { parse_label(label)? };
+        Ok(Self { step, now, actor: actor.parse()?, verb, label })
+    }
+}
+
 /// The decimal number `text`, without sign.
 pub(super) fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -130,9 +146,9 @@ fn has_integers_only(value: &Value) -> bool {
 }
 
 fn parse_choice(line: &str, before: Option<&Choice>) -> Result<Choice, Problem> {
-    let mut parts = line.splitn(5, ' ');
+    let mut parts = line.splitn(3, ' ');
     let mut next = || parts.next().filter(|part| !part.is_empty()).ok_or(Problem::Choice);
-    let (step, now, actor, verb, label) = (next()?, next()?, next()?, next()?, next()?);
+    let (step, now, name) = (next()?, next()?, next()?);
     let step = number(step).ok_or(Problem::Number("step"))?;
     let now = number(now).map(Instant::from_micros).ok_or(Problem::Number("now_us"))?;
     let step_before = before.map_or(0, |choice| choice.step);
@@ -142,10 +158,7 @@ fn parse_choice(line: &str, before: Option<&Choice>) -> Result<Choice, Problem> 
     if let Some(before) = before.filter(|before| now < before.now) {
         return Err(Problem::TimeFalls(before.now.as_micros()));
     }
-    let verb: Word = verb.parse()?;
-    let label =
-        if verb.as_str() == Race::INPUT { parse_input(label)? } else { parse_label(label)? };
-    Ok(Choice { step, now, actor: actor.parse()?, verb, label })
+    Choice::named(step, now, name)
 }
 
 fn parse_input(text: &str) -> Result<Label, Problem> {

@@ -3,97 +3,16 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use runwarden_protocol::invariants::{Auditor, ShapeError, Violation};
-use runwarden_protocol::record::{Digest, Record, RecordError, Recorder, SCHEMA_VERSION};
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::invariants::{Auditor, Violation};
+use runwarden_protocol::record::{Record, Recorder};
 use serde_json::Value;
 
-use crate::machines::{Player, Registry, StartError};
+use super::{ReplayError, Replayed, is_met};
+use crate::machines::{Player, Registry};
 use crate::race::{Choice, Expectation, Label, Race};
 
-/// What a replay saw.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Replayed {
-    /// Steps taken.
-    pub steps: usize,
-    /// Inputs that their machine turned away.
-    pub rejects: usize,
-    /// The first violation.
-    pub violation: Option<Violation>,
-    /// Whether the expectation of the file is met.
-    pub is_met: bool,
-    /// The chain after the last step.
-    pub digest: Digest,
-}
-
-/// A file that cannot be replayed.
-#[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// The file was written for other machines.
-    #[error(
-        "schema {0} is another than that of this release, {SCHEMA_VERSION}: use the release that wrote the file"
-    )]
-    Schema(u64),
-    /// The file wants a faulty variant.
-    #[error("this release has no variant {0:?}: only files without `variant` replay")]
-    Variant(String),
-    /// The file has no initial state.
-    #[error("the file has no `init`: only exports of a flight recorder replay in this release")]
-    NoInit,
-    /// A machine of `init` cannot be made.
-    #[error("init: {0}")]
-    Start(#[from] StartError),
-    /// A choice is none of a flight recorder.
-    #[error(
-        "line {line}: the verb `{verb}` needs a simulated world; in this release only `input` replays"
-    )]
-    Verb {
-        /// The line.
-        line: usize,
-        /// The verb.
-        verb: String,
-    },
-    /// The machine has no state.
-    #[error("line {line}: {machine:?} is not in `init`: add its state")]
-    NoState {
-        /// The line.
-        line: usize,
-        /// The machine.
-        machine: String,
-    },
-    /// The input is none of its machine.
-    #[error("line {line}: {machine:?} knows no such input: {source}")]
-    Input {
-        /// The line.
-        line: usize,
-        /// The machine.
-        machine: String,
-        /// What it lacks.
-        source: serde_json::Error,
-    },
-    /// A step has no record.
-    #[error("line {line}: {source}")]
-    Record {
-        /// The line.
-        line: usize,
-        /// What is wrong with the record.
-        source: RecordError,
-    },
-    /// A record cannot be judged.
-    #[error("line {line}: {source}")]
-    Shape {
-        /// The line.
-        line: usize,
-        /// What the record lacks.
-        source: ShapeError,
-    },
-}
-
-/// Replays `race` on the machines of `registry` and hands each Record to `each`. A machine that panics
-/// breaks DI-24, and the replay ends with this step.
-///
-/// # Errors
-/// [`ReplayError`] when the file cannot be used; no other record follows.
-pub fn replay(
+pub(super) fn replay(
     race: &Race,
     registry: &Registry,
     mut each: impl FnMut(&Record),
@@ -113,15 +32,13 @@ struct Replay {
     recorder: Recorder,
     auditor: Auditor,
     steps: usize,
+    times: Vec<Instant>,
     rejects: usize,
     violation: Option<Violation>,
 }
 
 impl Replay {
     fn start(race: &Race, registry: &Registry) -> Result<Self, ReplayError> {
-        if race.schema != SCHEMA_VERSION {
-            return Err(ReplayError::Schema(race.schema));
-        }
         if let Some(variant) = &race.variant {
             return Err(ReplayError::Variant(variant.to_string()));
         }
@@ -134,6 +51,7 @@ impl Replay {
             recorder: Recorder::default(),
             auditor: Auditor::default(),
             steps: 0,
+            times: Vec::new(),
             rejects: 0,
             violation: None,
         })
@@ -149,6 +67,7 @@ impl Replay {
         // The machine is not used again after a panic, so its state cannot be seen half changed.
         let played = catch_unwind(AssertUnwindSafe(|| player.play(choice.now, input)));
         self.steps += 1;
+        self.times.push(choice.now);
         let Ok(played) = played else {
             self.panicked(machine);
             return Ok(None);
@@ -182,19 +101,22 @@ impl Replay {
     }
 
     fn end(self, expect: &Expectation) -> Replayed {
-        let is_met = match (expect, &self.violation) {
-            (Expectation::Ok, violation) => violation.is_none(),
-            (Expectation::Violation(id), Some(violation)) => id.as_str() == violation.invariant,
-            (Expectation::Violation(_), None) => false,
-        };
         Replayed {
             steps: self.steps,
+            walked: 0,
+            times: self.times,
+            skipped: Vec::new(),
             rejects: self.rejects,
+            broke_at: self.violation.as_ref().map(|violation| step_of(violation.n)),
+            is_met: is_met(expect, self.violation.as_ref()),
             violation: self.violation,
-            is_met,
             digest: self.recorder.digest(),
         }
     }
+}
+
+fn step_of(n: u64) -> usize {
+    usize::try_from(n).expect("a file has few lines")
 }
 
 fn input_of(line: usize, choice: &Choice) -> Result<&Value, ReplayError> {

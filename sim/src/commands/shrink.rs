@@ -1,0 +1,53 @@
+//! `shrink FILE -o OUT`: the shortest schedule that breaks the rule which FILE breaks.
+
+use std::path::Path;
+
+use runwarden_sim::explore::Recording;
+use runwarden_sim::race::Race;
+use runwarden_sim::random::Random;
+use runwarden_sim::replay::ReplayError;
+use runwarden_sim::schedule::{Course, Uniform, WALK_STEPS_MAX};
+use runwarden_sim::setting::Setting;
+use runwarden_sim::shrink::{Proof, shrink};
+
+use super::{CommandError, Outcome, failure, print, read_race};
+
+pub(super) fn run(file: &Path, output: &Path) -> Result<Outcome, CommandError> {
+    let race = read_race(file)?;
+    let setting = Setting::of(&race).map_err(|source| CommandError::Replay {
+        path: file.to_owned(),
+        source: ReplayError::Setting(source),
+    })?;
+    let course = course(&setting, &race);
+    let shrunk = shrink(setting, &course.labels())
+        .ok_or_else(|| CommandError::NothingToShrink { path: file.to_owned() })?;
+    let small = shrunk.setting.race(race.seed, &shrunk.labels());
+    failure::write(output, &small.to_string())?;
+    print(&format!(
+        "{} choices became {}, {}; {} schedules tried\n{}",
+        course.steps.len(),
+        shrunk.schedule.len(),
+        proof(shrunk.proof),
+        shrunk.tries,
+        failure::report(&small, output, None)?,
+    ))?;
+    Ok(Outcome::Held)
+}
+
+/// What is known about shorter schedules.
+pub(super) fn proof(proof: Proof) -> &'static str {
+    match proof {
+        Proof::Minimal => "proved minimal",
+        Proof::MinimalInItsScope => "proved minimal in the scope of the file",
+        Proof::Open => "not proved minimal: the scope has too many states",
+    }
+}
+
+/// Everything the replay of the file takes, what it takes under its seed included.
+fn course(setting: &Setting, race: &Race) -> Course {
+    let mut play = setting.begin(Recording::Off);
+    let names: Vec<_> = race.choices.iter().map(|choice| choice.name()).collect();
+    let mut course = Course::follow(play.as_mut(), &names);
+    course.walk(play.as_mut(), &mut Uniform(Random::new(race.seed)), WALK_STEPS_MAX);
+    course
+}

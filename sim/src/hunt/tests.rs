@@ -1,0 +1,46 @@
+use super::*;
+use crate::scenarios::ALL;
+
+fn wide(scenario: &'static crate::scenarios::Scenario) -> Setting {
+    Setting { scenario, variant: None, budget: WIDE }
+}
+
+#[test]
+fn a_hunt_that_is_long_enough_sees_every_fault_and_mark_and_no_other() {
+    let mut hunt = Hunt::default();
+    let mut seed = 0;
+    while hunt.tally.schedules < JUDGED_SCHEDULES_MIN {
+        for scenario in ALL {
+            hunt.take(&wide(scenario), seed);
+        }
+        seed += 1;
+    }
+    assert!(hunt.violations.is_empty(), "{:?}", hunt.violations);
+    assert_eq!(hunt.tally.missing(), Vec::<String>::new());
+    assert_eq!(hunt.tally.faults().len(), FAULTS.len(), "{:?}", hunt.tally.faults());
+    assert!(hunt.holds());
+}
+
+#[test]
+fn a_hunt_that_saw_nothing_does_not_hold() {
+    let mut hunt = Hunt::default();
+    hunt.tally.schedules = JUDGED_SCHEDULES_MIN - 1;
+    assert!(hunt.holds());
+    hunt.tally.schedules = JUDGED_SCHEDULES_MIN;
+    assert_eq!(hunt.tally.missing().len(), FAULTS.len() + MARKS.len());
+    assert!(!hunt.holds());
+    hunt.tally.schedules = JUDGED_SCHEDULES_MIN + 1;
+    assert!(!hunt.holds());
+}
+
+#[test]
+fn a_violation_is_kept_once_as_a_shrunk_file() {
+    let setting = Setting::find("RACE-16", Some("settled-stop-accepted")).unwrap().within(WIDE);
+    let mut hunt = Hunt::default();
+    (0..40).for_each(|seed| hunt.take(&setting, seed));
+    assert!(hunt.broken > hunt.violations.len() as u64);
+    let found = hunt.violations.iter().find(|v| v.shrunk.broken.rule == "STOP-06").unwrap();
+    assert_eq!(found.race.choices.len(), 1);
+    let replayed = crate::replay::replay(&found.race, &crate::machines::Registry::empty(), |_| {});
+    assert!(replayed.unwrap().is_met);
+}
