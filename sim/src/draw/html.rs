@@ -21,11 +21,23 @@ impl Scene {
         let _ = write!(
             body,
             "</dl><div class=\"diagram\" tabindex=\"0\" aria-label=\"sequence diagram\">{}</div>\
-             <h2>Step by step</h2><ol class=\"steps\">",
+             <h2>Step by step</h2>",
             self.picture()
         );
-        for (index, row) in self.rows.iter().enumerate() {
-            let is_last = index + 1 == self.rows.len();
+        let (begin, rest): (Vec<_>, Vec<_>) =
+            self.rows.iter().partition(|row| row.part == Part::Begin);
+        if !begin.is_empty() {
+            let steps: String = begin.iter().map(|row| self.step(row, false)).collect();
+            let _ = write!(
+                body,
+                "<details><summary>{} steps where the scenario begins</summary>\
+                 <ol class=\"steps\">{steps}</ol></details>",
+                begin.len()
+            );
+        }
+        body.push_str("<ol class=\"steps\">");
+        for (index, row) in rest.iter().enumerate() {
+            let is_last = index + 1 == rest.len();
             body.push_str(&self.step(row, is_last && self.verdict != Verdict::Held));
         }
         body.push_str("</ol>");
@@ -48,15 +60,18 @@ impl Scene {
             (Part::File | Part::UnderSeed, Some(step)) => step.to_string(),
         };
         let since = row.now.as_micros() - self.start().as_micros();
+        let time = match since {
+            0 => String::new(),
+            since => format!("<time>+{}</time>", duration(since)),
+        };
         let mut text = format!(
             "<li class=\"{class}\"><span class=\"number\">{number}</span>\
-             <div><p class=\"title\">{}<time>+{}</time></p>",
+             <div><p class=\"title\">{}{time}</p>",
             escaped(if row.title.is_empty() {
                 row.arrows.first().map_or("", |arrow| arrow.label.as_str())
             } else {
                 &row.title
-            }),
-            duration(since)
+            })
         );
         if let Some(note) = &row.note {
             let _ = write!(text, "<p class=\"note\">{}</p>", escaped(note));

@@ -58,5 +58,8 @@ pub(super) fn peer_of_output(kind: &str) -> Peer {
 
 /// Whether an output only tidies up or repeats what another one says; diagrams name it beside its step.
 pub(super) fn is_housekeeping(kind: &str) -> bool {
-    matches!(kind, "discard" | "release_slot" | "forget" | "session_changed" | "became_idle")
+    matches!(
+        kind,
+        "discard" | "release_slot" | "forget" | "session_changed" | "became_idle" | "tell_cache"
+    )
 }

@@ -119,6 +119,13 @@ impl Scene {
         stage.scene("Records".to_owned(), Vec::new(), Verdict::Held)
     }
 
+    /// What happened before the schedule, as names of choices.
+    pub(super) fn begin(&self) -> String {
+        let begin = self.rows.iter().filter(|row| row.part == Part::Begin);
+        let names: Vec<_> = begin.filter_map(|row| row.title.rsplit(' ').next()).collect();
+        names.join(", ")
+    }
+
     /// When the first row is.
     pub(super) fn start(&self) -> Instant {
         self.rows.first().map_or(Instant::ZERO, |row| row.now)

@@ -2,17 +2,21 @@
 
 use std::fmt::Write;
 
+use runwarden_protocol::instant::Instant;
+
 use super::caption::{duration, shortened};
 use super::scene::{Arrow, Lifeline, Part, Row, Scene, Verdict};
 
-const GUTTER: usize = 148;
-const COLUMN: usize = 218;
+const GUTTER: usize = 120;
+/// A picture of few lifelines is as wide as a page, one of many is wider.
+const WIDTH: usize = 1_180;
+const COLUMN_MIN: usize = 168;
+const COLUMN_MAX: usize = 230;
 const HEAD: usize = 64;
 const ARROW: usize = 30;
 const NOTE: usize = 34;
 const PAD: usize = 14;
-const RIGHT: usize = 120;
-const LABEL_CHARS_MAX: usize = 34;
+const RIGHT: usize = 106;
 
 /// Colours and fonts; a page around the picture may set `--race-*` itself.
 pub(super) const STYLE: &str = include_str!("diagram.css");
@@ -29,7 +33,10 @@ impl Scene {
 
     /// The picture without its style, to stand inside a page.
     pub(super) fn picture(&self) -> String {
-        Picture { scene: self, body: String::new(), y: HEAD + PAD }.draw()
+        let gaps = self.lifelines.len().saturating_sub(1).max(1);
+        let column = ((WIDTH - GUTTER - 42 - RIGHT) / gaps).clamp(COLUMN_MIN, COLUMN_MAX);
+        let last = self.start();
+        Picture { scene: self, body: String::new(), y: HEAD + PAD, column, last }.draw()
     }
 }
 
@@ -37,15 +44,23 @@ struct Picture<'a> {
     scene: &'a Scene,
     body: String,
     y: usize,
+    /// From one lifeline to the next.
+    column: usize,
+    /// Time of the row before.
+    last: Instant,
 }
 
 impl Picture<'_> {
     fn draw(mut self) -> String {
-        let mut part = None;
+        let mut part = Part::File;
+        self.begin();
         for (index, row) in self.scene.rows.iter().enumerate() {
-            if part != Some(row.part) {
-                self.part(row.part, part.is_none());
-                part = Some(row.part);
+            if row.part == Part::Begin {
+                continue;
+            }
+            if row.part != part {
+                self.part("on under the seed");
+                part = row.part;
             }
             let is_last = index + 1 == self.scene.rows.len();
             self.row(row, is_last && self.scene.verdict != Verdict::Held);
@@ -66,31 +81,51 @@ impl Picture<'_> {
     }
 
     fn width(&self) -> usize {
-        GUTTER + self.scene.lifelines.len().saturating_sub(1).max(1) * COLUMN + RIGHT
+        let gaps = self.scene.lifelines.len().saturating_sub(1).max(1);
+        GUTTER + 42 + gaps * self.column + RIGHT
+    }
+
+    fn x_of(&self, column: usize) -> usize {
+        GUTTER + 42 + column * self.column
     }
 
     fn head(&self, lines: &mut String, index: usize, lifeline: &Lifeline, height: usize) {
-        let x = x_of(index);
+        let x = self.x_of(index);
+        let half = (self.column - 28).min(180) / 2;
         let role = role_of(lifeline);
         let name = shortened(&lifeline.name(), 22);
         let _ = write!(
             lines,
             "<line class=\"life\" x1=\"{x}\" y1=\"{HEAD}\" x2=\"{x}\" y2=\"{}\"/>\
-             <rect class=\"head {role}\" x=\"{}\" y=\"20\" width=\"172\" height=\"36\" rx=\"8\"/>\
+             <rect class=\"head {role}\" x=\"{}\" y=\"20\" width=\"{}\" height=\"36\" rx=\"8\"/>\
              <text class=\"name\" x=\"{x}\" y=\"43\">{}</text>",
             height - PAD,
-            x - 86,
+            x - half,
+            half * 2,
             escaped(&name)
         );
     }
 
-    fn part(&mut self, part: Part, is_first: bool) {
-        let title = match part {
-            Part::Begin => "where the scenario begins",
-            Part::File if is_first => return,
-            Part::File => "the schedule",
-            Part::UnderSeed => "on under the seed",
-        };
+    /// What happened before the schedule, in a few lines.
+    fn begin(&mut self) {
+        let text = self.scene.begin();
+        if text.is_empty() {
+            return;
+        }
+        let width = self.width() - 32;
+        for line in wrapped(&format!("begins behind: {text}"), width / 7) {
+            let _ = write!(
+                self.body,
+                "<text class=\"part\" x=\"16\" y=\"{}\">{}</text>",
+                self.y + 16,
+                escaped(&line)
+            );
+            self.y += 20;
+        }
+        self.y += PAD;
+    }
+
+    fn part(&mut self, title: &str) {
         let y = self.y + 18;
         let right = self.width() - 16;
         let _ = write!(
@@ -110,8 +145,7 @@ impl Picture<'_> {
             + if row.note.is_some() || row.arrows.is_empty() { NOTE } else { 0 };
         let class = match (is_broken, row.part) {
             (true, _) => "row broken",
-            (false, Part::Begin) => "row begin",
-            (false, Part::File | Part::UnderSeed) => "row",
+            (false, Part::Begin | Part::File | Part::UnderSeed) => "row",
         };
         let right = self.width() - 16;
         let _ = write!(
@@ -146,7 +180,7 @@ impl Picture<'_> {
             );
         }
         let since = row.now.as_micros() - self.scene.start().as_micros();
-        if since > 0 {
+        if std::mem::replace(&mut self.last, row.now) != row.now {
             let _ = write!(
                 self.body,
                 "<text class=\"time\" x=\"54\" y=\"{y}\">+{}</text>",
@@ -171,14 +205,14 @@ impl Picture<'_> {
     }
 
     fn arrow(&mut self, arrow: &Arrow) {
-        let (from, to) = (x_of(arrow.from), x_of(arrow.to));
+        let (from, to) = (self.x_of(arrow.from), self.x_of(arrow.to));
         let y = self.y + 22;
         let is_right = from < to;
         let tip = if is_right { to - 2 } else { to + 2 };
         let wing = if is_right { tip - 9 } else { tip + 9 };
         let class = if arrow.is_rejected { "arrow rejected" } else { "arrow" };
         // The label stands over the first gap, so that no lifeline crosses it.
-        let middle = if is_right { from + COLUMN / 2 } else { from - COLUMN / 2 };
+        let middle = if is_right { from + self.column / 2 } else { from - self.column / 2 };
         let _ = write!(
             self.body,
             "<g class=\"{class}\"><title>{}</title>\
@@ -190,7 +224,7 @@ impl Picture<'_> {
             y - 5,
             y + 5,
             y - 6,
-            escaped(&shortened(&arrow.label, LABEL_CHARS_MAX))
+            escaped(&shortened(&arrow.label, self.column / 7))
         );
         self.y += ARROW;
     }
@@ -259,8 +293,4 @@ fn wrapped(text: &str, chars_max: usize) -> Vec<String> {
         }
     }
     lines
-}
-
-fn x_of(column: usize) -> usize {
-    GUTTER + 42 + column * COLUMN
 }

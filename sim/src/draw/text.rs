@@ -46,12 +46,9 @@ impl Drawing<'_> {
             let line = format!("{} ({machines}; scope {scope})", self.scene.title);
             self.line(&line);
         }
-        let begin = self.scene.rows.iter().filter(|row| row.part == Part::Begin);
-        let begin: Vec<_> = begin.map(|row| row.title.as_str()).collect();
+        let begin = self.scene.begin();
         if !begin.is_empty() {
-            let names = begin.iter().filter_map(|title| title.rsplit(' ').next());
-            let line = format!("begins behind: {}", names.collect::<Vec<_>>().join(", "));
-            self.line(&line);
+            self.line(&format!("begins behind: {begin}"));
         }
     }
 
