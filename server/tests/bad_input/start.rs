@@ -66,20 +66,26 @@ fn a_store_of_a_newer_version_is_not_touched() {
     for file in ["sessions.db", "errors.db"] {
         let (setup, session) = used();
         let path = setup.state().join(file);
-        set_version(&path, 2);
+        let version = set_version(&path, NEWER);
         let before = fs::read(&path).unwrap();
         let message = refusal(&setup);
         assert!(message.contains(&path.display().to_string()), "{message}");
         assert!(message.contains("was made by a newer version"), "{message}");
         assert_eq!(fs::read(&path).unwrap(), before);
-        set_version(&path, 1);
+        set_version(&path, version);
         assert_intact(setup, &session);
     }
 }
 
-fn set_version(path: &Path, version: i64) {
+/// A schema version that no file has yet.
+const NEWER: i64 = 1_000;
+
+/// Sets the schema version of a file; the one before.
+fn set_version(path: &Path, version: i64) -> i64 {
     let connection = Connection::open(path).unwrap();
+    let before = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     connection.pragma_update(None, "user_version", version).unwrap();
+    before
 }
 
 #[test]
