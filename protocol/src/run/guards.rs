@@ -179,6 +179,16 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         true
     }
 
+    /// Does a worker that has returned exit when a Stop takes its settlement? (STOP-20)
+    fn exits_when_overtaken() -> bool {
+        true
+    }
+
+    /// Is a Stop of a lost run told its end only when recovery's settlement is stable? (STOP-06, DI-5)
+    fn awaits_recovery() -> bool {
+        true
+    }
+
     /// Does the row go in the step that learns of the worker's settlement? (OWN-14)
     fn frees_at_settlement() -> bool {
         true

@@ -190,7 +190,7 @@ impl Picture<'_> {
     }
 
     fn note(&mut self, text: &str) {
-        let (left, right) = (GUTTER - 28, self.width() - 32);
+        let (left, right) = (GUTTER - 6, self.width() - 32);
         let _ = write!(
             self.body,
             "<rect class=\"note\" x=\"{left}\" y=\"{}\" width=\"{}\" height=\"24\" rx=\"12\"/>\

@@ -100,7 +100,10 @@ pub const ALL: &[Scenario] = &[
         ..explored(
             "RACE-18",
             "wedged-worker-unfinished-journal",
-            &[Variant::of::<v::AnsweredBeforeSettled>("answered-before-settled", "STOP-04")],
+            &[
+                Variant::of::<v::AnsweredBeforeSettled>("answered-before-settled", "STOP-04"),
+                Variant::of::<v::RecoveryToldEarly>("recovery-told-early", "STOP-06"),
+            ],
         )
     },
     Scenario {
@@ -150,6 +153,7 @@ pub const ALL: &[Scenario] = &[
                     "STOP-22",
                 ),
                 Variant::of::<v::WaitingRowsSurviveStop>("waiting-rows-survive-stop", "STOP-22"),
+                Variant::of::<v::ReturnedWorkerForgotten>("returned-worker-forgotten", "INV-LIVE"),
             ],
         )
     },

@@ -16,5 +16,6 @@ pub(crate) use registration::{
     PublishedWhenRefused, RebuiltAfterOutput, RegistrationUnchecked, RetiredByAgentObject,
 };
 pub(crate) use stops::{
-    AnsweredBeforeSettled, InterruptedOnce, RepeatInterrupts, SettledStopAccepted,
+    AnsweredBeforeSettled, InterruptedOnce, RecoveryToldEarly, RepeatInterrupts,
+    ReturnedWorkerForgotten, SettledStopAccepted,
 };

@@ -39,3 +39,23 @@ impl Guards for InterruptedOnce {
         false
     }
 }
+
+/// A worker that has returned waits for ever when a Stop takes its settlement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct ReturnedWorkerForgotten;
+
+impl Guards for ReturnedWorkerForgotten {
+    fn exits_when_overtaken() -> bool {
+        false
+    }
+}
+
+/// A Stop of a lost run is told what recovery is about to write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct RecoveryToldEarly;
+
+impl Guards for RecoveryToldEarly {
+    fn awaits_recovery() -> bool {
+        false
+    }
+}

@@ -63,7 +63,11 @@ impl<G: Guards> Lineage<G> {
     ) {
         let entry = &self.runs[i];
         let run_id = entry.run_id;
-        let answer = match (entry.settlement.outcome(), entry.settlement.state()) {
+        let told = match entry.settlement.outcome() {
+            None if !G::awaits_recovery() => entry.settlement.verdict().map(|v| v.outcome),
+            outcome => outcome,
+        };
+        let answer = match (told, entry.settlement.state()) {
             (Some(status), _) => Answer::AlreadyEnded { status },
             (None, settlement::State::GaveUp { .. }) if !entry.stop.is_accepted() => {
                 Answer::Refused
@@ -91,7 +95,7 @@ impl<G: Guards> Lineage<G> {
             self.seal(i, now, out);
         }
         self.resolve_questions(i, now, Resolution::Cancelled, out);
-        if self.runs[i].worker.has_returned() {
+        if self.runs[i].worker.has_returned() && G::exits_when_overtaken() {
             // It waited to settle, which is the canceller's now: nothing else would let it go (STOP-20).
             out.push(Output::ExitWorker { run_id: self.runs[i].run_id });
         }
