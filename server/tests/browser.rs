@@ -10,20 +10,38 @@ mod tools;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use process::Server;
+use process::Setup;
 
 /// Tests of the page's modules, which need no browser.
-const OF_MODULES: [&str; 4] =
-    ["diff.test.mjs", "projection.test.mjs", "reconnect.test.mjs", "requests.test.mjs"];
+const OF_MODULES: [&str; 5] = [
+    "diff.test.mjs",
+    "projection.test.mjs",
+    "reconnect.test.mjs",
+    "requests.test.mjs",
+    "waiting.test.mjs",
+];
 
 /// Tests of the page with states that a real server is not brought into at will; they bring their own.
-const OF_THE_PAGE: [&str; 1] = ["page.test.mjs"];
+const OF_THE_PAGE: [&str; 2] = ["page.test.mjs", "queue.test.mjs"];
 
 /// Tests of the page and the server together.
-const OF_BOTH: [&str; 2] = ["journey.test.mjs", "wire.test.mjs"];
+const OF_BOTH: [&str; 3] = ["journey.test.mjs", "talking.test.mjs", "wire.test.mjs"];
 
-/// Longest time of one browser test, in milliseconds.
-const TEST_MS_MAX: u32 = 120_000;
+/// Two agents to choose from.
+const AGENTS: &str = r#"
+[[agent]]
+name = "demo"
+kind = "demo"
+label = "Demo"
+
+[[agent]]
+name = "second"
+kind = "demo"
+label = "Second demo"
+"#;
+
+/// Longest time of one file of browser tests, in milliseconds; a calm machine needs a fifth of it.
+const FILE_MS_MAX: u32 = 300_000;
 
 #[test]
 fn the_modules_of_the_page() {
@@ -32,17 +50,25 @@ fn the_modules_of_the_page() {
     run(&mut node_tests(&node, &folder, &OF_MODULES));
 }
 
+/// Two files run at a time, each with a browser and a server of its own: they wait more than they work.
 #[test]
 fn the_page_in_a_browser() {
     let Some((node, folder, chromium)) = browser() else { return };
-    run(node_tests(&node, &folder, &OF_THE_PAGE).env("CHROMIUM", &chromium));
-    for test in OF_BOTH {
-        let server = Server::start();
+    let of_both = |test: &str| {
+        let server = Setup::fresh().config(AGENTS).start();
         let url = format!("http://{}/#token={}", server.address, server.token);
         run(node_tests(&node, &folder, &[test])
             .env("CHROMIUM", &chromium)
             .env("RUNWARDEN_URL", &url));
-    }
+    };
+    let (first, second) = OF_BOTH.split_at(OF_BOTH.len() / 2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            run(node_tests(&node, &folder, &OF_THE_PAGE).env("CHROMIUM", &chromium));
+            first.iter().copied().for_each(of_both);
+        });
+        scope.spawn(|| second.iter().copied().for_each(of_both));
+    });
 }
 
 /// Node.js, the folder of the browser tests with its packages, and Chromium.
@@ -62,7 +88,7 @@ fn node_tests(node: &Path, folder: &Path, files: &[&str]) -> Command {
     let mut command = Command::new(node);
     command
         .args(["--test", "--test-concurrency=1", "--test-reporter=spec"])
-        .arg(format!("--test-timeout={TEST_MS_MAX}"))
+        .arg(format!("--test-timeout={FILE_MS_MAX}"))
         .args(files)
         .current_dir(folder);
     command

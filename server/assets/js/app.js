@@ -4,9 +4,13 @@
  */
 
 import { Connection, randomId } from "./connection.js";
+import { AgentList } from "./agents.js";
 import { textOfOutcome } from "./codes.js";
+import { Agents } from "./control/agents.js";
 import { ErrorCards } from "./control/errors.js";
+import { Messages } from "./control/messages.js";
 import { Questions } from "./control/questions.js";
+import { QueueControl } from "./control/queue.js";
 import { Drafts } from "./drafts.js";
 import { DEMO_EXAMPLES } from "./examples.js";
 import { ErrorStore } from "./errors.js";
@@ -21,9 +25,10 @@ export class App {
   #changed;
   #questions;
   #errorCards;
+  #messages;
+  #agentControl;
   #clockOffset = 0;
   #restoring = 0;
-  #waitUntil = 0;
 
   /** `changed` asks for a redraw; `toast(record)` and `say(text)` announce. */
   constructor({ changed, toast, say }) {
@@ -33,14 +38,14 @@ export class App {
     this.sessions = new SessionList();
     this.errors = new ErrorStore();
     this.drafts = new Drafts();
+    this.agents = new AgentList();
     this.projection = null;
     this.limits = {};
     this.serverState = "open";
     this.reloadRequired = false;
     this.fatal = null;
-    this.creating = false;
     this.background = 0;
-    /** Notices at controls: `composer`, `stop`, `session`, `signin`, and one per question and error. */
+    /** Notices at controls: `composer`, `stop`, `session`, `queue`, `agent`, `signin`, and one per question and error. */
     this.notices = new Map();
     this.pending = new Set();
     this.connection = new Connection(socketUrl(), {
@@ -56,7 +61,13 @@ export class App {
     const host = {
       connection: this.connection, pending: this.pending, changed, current: () => this.projection,
       notice: (control, text) => this.#notice(control, text),
+      perform: (projection, effects) => this.#perform(projection, effects),
+      limits: () => this.limits, drafts: this.drafts, agents: () => this.agents,
+      choose: (sessionId) => this.choose(sessionId), live: () => this.#live(),
     };
+    this.#messages = new Messages(host);
+    this.#agentControl = new Agents(host, () => this.agents);
+    this.queueControl = new QueueControl(host, this.drafts);
     this.#questions = new Questions(host);
     this.#errorCards = new ErrorCards(host, () => this.errors);
   }
@@ -95,9 +106,10 @@ export class App {
     }
     if (this.projection !== null) this.connection.request("close_session", { session_id: this.projection.sessionId }, () => {});
     this.projection = sessionId === null ? null : new Projection(sessionId);
-    for (const control of ["composer", "stop", "session"]) this.notices.delete(control);
+    for (const control of ["composer", "stop", "session", "queue", "agent"]) this.notices.delete(control);
     this.background = 0;
     placeSession(sessionId, push);
+    if (this.projection === null && this.#live()) this.#agentControl.read();
     if (this.projection !== null) {
       const item = this.sessions.get(sessionId);
       if (item !== null) this.projection.updateItem(item);
@@ -106,18 +118,25 @@ export class App {
     this.#changed();
   }
 
-  /** Sends the text of the composer, creating a session for it where none is chosen. */
+  /** Sends the text of the composer: it starts a run, creating a session where none is chosen, or waits its turn. */
   send(text) {
-    const bytes = new TextEncoder().encode(text).length;
-    const max = this.limits.message_bytes_max;
-    if (max !== undefined && bytes > max) {
-      this.#notice("composer", `This message has ${bytes.toLocaleString("en")} bytes; at most ${max.toLocaleString("en")} can be sent.`);
-      return false;
-    }
-    if (this.projection === null) return this.#createAndSend(text);
-    if (!this.projection.maySend) return false;
-    this.#submit(this.projection, text);
-    return true;
+    return this.#messages.send(text);
+  }
+
+  /** Steers the run on screen with the text of the composer. */
+  steer(text) {
+    return this.#messages.steer(text);
+  }
+
+  /** A person dealt with a steer that came back. */
+  dismissSteer(steer) {
+    this.projection?.steers.drop(steer.key);
+    this.#changed();
+  }
+
+  /** Chooses the agent of the session on screen, or of the next one. */
+  chooseAgent(agent, model) {
+    this.#agentControl.choose(agent, model);
   }
 
   /** Stops the run of the session the person chose (STOP-19). */
@@ -164,16 +183,30 @@ export class App {
     this.#listSessions(this.sessions.cursor, () => {});
   }
 
-  /** Whether the composer may send now: a startable session, or the start of a new one. */
-  get maySend() {
-    if (!this.#live() || this.creating || performance.now() < this.#waitUntil) return false;
-    return this.projection === null || this.projection.maySend;
+  /** What Send does now: `start`, `queue` or nothing (null). */
+  get sendMode() {
+    return this.#messages.mode;
+  }
+
+  /** Whether the run on screen takes a steer. */
+  get maySteer() {
+    return this.#messages.maySteer;
+  }
+
+  /** Whether a session is being made for the first message. */
+  get creating() {
+    return this.#messages.creating;
+  }
+
+  /** Agent and model of the session on screen, or of the next one. */
+  get agentInUse() {
+    const facts = this.projection?.facts;
+    return this.projection === null ? this.agents.next : { agent: facts?.agent ?? null, model: facts?.model ?? null };
   }
 
   /** Prompts to try, where the demo agent answers. */
   get examples() {
-    const agent = this.projection === null ? null : (this.projection.item ?? this.projection.manifest)?.agent;
-    return agent === "demo" || agent === null ? DEMO_EXAMPLES : [];
+    return this.agentInUse.agent === "demo" ? DEMO_EXAMPLES : [];
   }
 
   notice(control) {
@@ -214,6 +247,7 @@ export class App {
     this.projection = null;
     this.sessions = new SessionList();
     this.errors = new ErrorStore();
+    this.agents = new AgentList();
     this.#changed();
   }
 
@@ -259,6 +293,7 @@ export class App {
     });
     if (chosen === null) step();
     else this.#open(chosen, step);
+    this.#agentControl.read();
   }
 
   #chooseFirst() {
@@ -325,56 +360,6 @@ export class App {
     if (projection?.sessionId === item.session_id) this.#perform(projection, projection.updateItem(item));
   }
 
-  #createAndSend(text) {
-    if (this.creating) return false;
-    this.creating = true;
-    this.#notice("composer", null);
-    const fields = { title: null, agent: null, model: null, idempotency_key: randomId() };
-    this.connection.request("create_session", fields, (result) => {
-      this.creating = false;
-      if (result.outcome === "done") {
-        if (this.projection === null) this.choose(result.data.session_id);
-        if (this.projection?.sessionId === result.data.session_id) this.#submit(this.projection, text);
-      } else {
-        this.#hold(result.data);
-        this.#giveBack(null, text, textOfOutcome(result));
-      }
-      this.#changed();
-    });
-    this.#changed();
-    return true;
-  }
-
-  #submit(projection, text) {
-    const localId = randomId();
-    this.#notice("composer", null);
-    this.#notice("stop", null);
-    this.#perform(projection, projection.submit({ localId, text, createdAt: Date.now() }));
-    const fields = { session_id: projection.sessionId, text, attachments: null, when_busy: null, idempotency_key: localId };
-    this.connection.request("send_message", fields, (result) => {
-      if (result.outcome === "done") {
-        this.#perform(projection, projection.acknowledged(localId, result.data));
-      } else {
-        projection.refused(localId);
-        this.#hold(result.data);
-        this.#giveBack(projection.sessionId, text, textOfOutcome(result));
-      }
-      this.#changed();
-    }, () => projection.submitUnknown(localId));
-    this.#changed();
-  }
-
-  /** Nothing refused is sent again before the wait the server named is over (RATE-9). */
-  #hold(refusal) {
-    if (refusal?.retry_after_ms) this.#waitUntil = performance.now() + refusal.retry_after_ms;
-  }
-
-  /** A refusal is shown at the composer and gives the text back as draft (UIX-18). */
-  #giveBack(sessionId, text, reason) {
-    this.drafts.giveBack(sessionId, text);
-    if ((this.projection?.sessionId ?? null) === sessionId) this.#notice("composer", reason);
-  }
-
   #stopAnswered(projection, runId, result) {
     if (result.outcome === "done") return;
     const running = projection.mayStop && projection.run.run_id === runId;
@@ -439,6 +424,7 @@ export class App {
       else if (effect.kind === "get_stream") this.#getStream(projection, effect);
       else if (effect.kind === "reopen") this.#open(projection);
       else if (effect.kind === "ended") this.#runEnded(effect);
+      else if (effect.kind === "list_queue") this.queueControl.read(projection);
       else this.#later(projection, effect);
     }
   }
@@ -448,13 +434,16 @@ export class App {
     const { generation } = projection;
     setTimeout(() => {
       if (projection !== this.projection || generation !== projection.generation || !projection.opened) return;
-      this.#perform(projection, kind === "read_later" ? projection.history.invalidate() : projection.streamRetry(entityId));
+      if (kind === "read_later") this.#perform(projection, projection.history.invalidate());
+      else if (kind === "queue_later") this.#perform(projection, projection.queue.retry());
+      else this.#perform(projection, projection.streamRetry(entityId));
     }, delayMs);
   }
 
   #runEnded({ status }) {
     this.pending.delete("stop");
     this.notices.delete("stop");
+    this.#agentControl.read();
     this.say(ENDINGS[status] ?? "The run ended.");
   }
 

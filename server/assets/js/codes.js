@@ -21,6 +21,7 @@ const TEXTS = {
   compression_recovery_required: "This session is being recovered. Try again shortly.",
   liveness_unreadable: "The server cannot tell whether a run is still active. Try again shortly.",
   queue_full: "Too many messages are waiting.",
+  stopped_by_user: "The queue is held because the run was stopped.",
   gone: "This question is no longer open.",
   backend_unavailable: "The chosen agent is not available on this server.",
   remote_refused: "The agent's backend refused to stop. The run goes on.",
@@ -28,6 +29,12 @@ const TEXTS = {
   server_busy: "Too many runs are active. Try again shortly.",
   storage_low: "The server is short of disk space and starts no new run.",
   rate_limited: "Too many requests. Wait a moment.",
+  not_running: "The run takes no steer any more.",
+  stream_dead: "The run cannot be reached any more.",
+  no_agent: "No agent is at work in this run yet. Try again in a moment.",
+  unsupported: "This agent cannot be steered.",
+  steer_full: "Too many steers wait to be read.",
+  steer_error: "The steer could not be handed over. Try again.",
   limit_reached: "Too many sessions are open here.",
   connection_lost: "The connection to the server was lost.",
 };
@@ -50,7 +57,7 @@ export function detailOf(record) {
 
 /** Text of a refusal frame, with the limit or the wait it names. */
 export function textOfRefusal(data) {
-  let text = textOfCode(data?.code);
+  let text = textOfCode(data?.code ?? data?.reason);
   if (data?.limit) text += ` Limit: ${data.limit.max.toLocaleString("en")} (${data.limit.name}).`;
   if (data?.retry_after_ms) text += ` Wait ${Math.ceil(data.retry_after_ms / 1000)} s.`;
   return text;

@@ -2,15 +2,19 @@
  * What one client knows of one open session (state table 5.5 without deltas). Pure: replies and
  * pushes in, effects out, the view is read from the fields.
  *
- * Effects: those of history.js, `{kind: "get_stream", entityId, knownSeq}`, `{kind: "reopen"}`,
+ * Effects: those of history.js and queue.js, `{kind: "get_stream", entityId, knownSeq}`, `{kind: "reopen"}`,
  * `{kind: "stream_later", entityId, delayMs}` and `{kind: "ended", entityId, status}`.
  */
 
 import { BACKOFF_BASE_MS, History } from "./history.js";
+import { Queue } from "./queue.js";
 import { Scene } from "./scene.js";
+import { Steers } from "./steers.js";
 
 /** Session status values in which the server admits a message (`may_start`). */
 const STARTABLE = ["idle", "errored"];
+/** Status values in which a message may wait its turn. */
+const BUSY = ["running", "waiting", "stopping"];
 /** Latched terminals remembered after their scene is gone. */
 const LATCHED_MAX = 256;
 
@@ -27,6 +31,8 @@ export class Projection {
     this.history = new History();
     this.scenes = new Map();
     this.questions = new Map();
+    this.queue = new Queue();
+    this.steers = new Steers();
     this.optimistic = [];
     this.submitting = false;
     this.streamAsked = new Set();
@@ -38,6 +44,7 @@ export class Projection {
     this.opened = false;
     this.streamAsked.clear();
     this.history.disconnected();
+    this.queue.disconnected();
     return this.generation;
   }
 
@@ -57,7 +64,8 @@ export class Projection {
     const wanted = new Set(running);
     if (this.run !== null) wanted.add(this.run.run_id);
     const streams = [...wanted].flatMap((entityId) => this.#fetch(entityId));
-    return [...this.history.invalidate(), ...streams];
+    const { length, held } = manifest.queue ?? {};
+    return [...this.history.invalidate(), ...streams, ...this.queue.update({ length, held, revision: manifest.session_revision })];
   }
 
   /** Takes a list entry or push of this session; older ones are ignored. */
@@ -66,8 +74,14 @@ export class Projection {
     this.item = item;
     if (item.run === null) this.run = null;
     else this.#setRun(item.run.run_id, item.run.phase, this.run?.since ?? null);
-    if (!this.opened || item.session_revision <= this.history.revision) return [];
-    return this.history.invalidate();
+    if (!this.opened) return [];
+    const queued = this.queue.update({ length: item.queue_length, held: item.queue_held, revision: item.session_revision });
+    return item.session_revision <= this.history.revision ? queued : [...queued, ...this.history.invalidate()];
+  }
+
+  /** This window's choice of agent was taken; the list entry that says so may still be on its way. */
+  chose(agent, model) {
+    if (this.item !== null) this.item = { ...this.item, agent, model };
   }
 
   /** Takes a push that names this session. */
@@ -77,8 +91,9 @@ export class Projection {
       case "stream_text":
       case "stream_update":
       case "stream_note":
-      case "steer_settled":
         return this.#numbered(type, data);
+      case "steer_settled":
+        return this.#steerSettled(data);
       case "stream_terminal":
         return this.#terminal(data.entity_id, data);
       case "run_status":
@@ -138,6 +153,7 @@ export class Projection {
     if (this.#latched.has(state.entity_id)) return [];
     const scene = this.#scene(state.entity_id);
     scene.applyState(state);
+    this.steers.state(state.entity_id, state.steers, scene.seq + 0.5);
     if (state.status !== "running") {
       return this.#terminal(state.entity_id, { status: state.status, session_revision: state.session_revision, error: null, reason: null });
     }
@@ -177,6 +193,7 @@ export class Projection {
   acknowledged(localId, ack) {
     this.submitting = false;
     const entry = this.optimistic.find((each) => each.localId === localId);
+    if (entry && ack.run_id === null) return this.#queuedInstead(entry, ack);
     if (entry) Object.assign(entry, { state: "acknowledged", messageId: ack.message_id, revision: ack.session_revision });
     if (ack.run_id !== null && !this.#latched.has(ack.run_id)) {
       this.#setRun(ack.run_id, this.run?.run_id === ack.run_id ? this.run.phase : "starting", ack.pending_started_at);
@@ -193,9 +210,23 @@ export class Projection {
     this.#forget(localId);
   }
 
+  /** The server has a message that was meant for the queue: it waits, or it started at once. */
+  enqueued(entry, ack) {
+    if (ack.run_id === null) return this.queue.acknowledged(entry.localId, ack);
+    this.queue.drop(entry.localId);
+    const effects = this.submit(entry);
+    return [...effects, ...this.acknowledged(entry.localId, ack)];
+  }
+
+  /** A steer of this window that the server has not confirmed yet. */
+  steered(localId, runId, text) {
+    this.steers.submit(localId, runId, text, (this.scenes.get(runId)?.seq ?? 0) + 0.5);
+  }
+
   disconnected() {
     this.opened = false;
     this.history.disconnected();
+    this.queue.disconnected();
     this.streamAsked.clear();
     for (const scene of this.scenes.values()) scene.awaiting = false;
   }
@@ -205,9 +236,19 @@ export class Projection {
     return this.run !== null && !this.#latched.has(this.run.run_id);
   }
 
+  /** What the server says of the session, by its newest list entry or its manifest. */
+  get facts() {
+    return this.item ?? this.manifest;
+  }
+
+  /** Whether a message may wait its turn, by the status the server gave. */
+  get mayQueue() {
+    return this.opened && !this.submitting && (this.mayStop || BUSY.includes(this.facts?.status));
+  }
+
   /** Whether Send is offered, by the status the server gave (WEB-18). */
   get maySend() {
-    const status = this.item?.status ?? this.manifest?.status ?? null;
+    const status = this.facts?.status ?? null;
     return status !== null && STARTABLE.includes(status) && !this.mayStop && !this.submitting;
   }
 
@@ -218,8 +259,15 @@ export class Projection {
     return effects;
   }
 
+  #steerSettled(data) {
+    if (this.#latched.has(data.entity_id)) return [];
+    this.steers.settled(data.entity_id, data.steer_id, data.outcome, data.stream_seq ?? Number.MAX_SAFE_INTEGER);
+    return this.#numbered("steer_settled", data);
+  }
+
   #terminal(entityId, terminal) {
     if (this.#latched.has(entityId)) return [];
+    this.steers.terminal(entityId, terminal.returned_steers);
     this.#latched.set(entityId, terminal.status);
     if (this.#latched.size > LATCHED_MAX) this.#latched.delete(this.#latched.keys().next().value);
     const scene = this.#scene(entityId);
@@ -241,6 +289,7 @@ export class Projection {
 
   #drop(entityId) {
     this.scenes.delete(entityId);
+    this.steers.left(entityId);
     for (const [id, question] of this.questions) if (question.run_id === entityId) this.questions.delete(id);
   }
 
@@ -298,6 +347,13 @@ export class Projection {
       if (this.questions.has(question.question_id)) continue;
       this.questions.set(question.question_id, { ...question, outcome: null, order: Number.MAX_SAFE_INTEGER });
     }
+  }
+
+  /** Others waited already, so the message went behind them. */
+  #queuedInstead({ localId, text }, ack) {
+    this.#forget(localId);
+    this.queue.submit(localId, text);
+    return this.queue.acknowledged(localId, ack);
   }
 
   #durable(entry, ids, data) {

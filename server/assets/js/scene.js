@@ -120,6 +120,7 @@ export function itemsOfRow(row) {
   if (!Array.isArray(parts) || parts.length === 0) {
     return row.body ? [settledItem({ item_id: `${row.message_id}:body`, item_kind: "text", first_seq: 0 }, row.body)] : [];
   }
+  if (row.body === null && row.summary) return summarised(row, parts);
   const scalars = row.body === null ? null : [...row.body];
   let at = 0;
   return parts.map((part) => {
@@ -128,6 +129,13 @@ export function itemsOfRow(row) {
     at += part.chars;
     return settledItem(part, text);
   });
+}
+
+/** A row whose body is too long for a page: its summary stands for all text. */
+function summarised(row, parts) {
+  const isText = (part) => part.item_kind === "text";
+  const first = parts.find(isText);
+  return parts.filter((part) => part === first || !isText(part)).map((part) => settledItem(part, part === first ? `${row.summary}…` : (part.text ?? null)));
 }
 
 function settledItem(part, text) {

@@ -18,7 +18,7 @@ export function timeline(projection, errors) {
       if (scene.anchored) entries.push(liveEntry(scene, projection));
     }
     const loose = [...projection.questions.values()].filter((each) => each.run_id === null);
-    if (loose.length > 0) entries.push({ key: "loose", kind: "live", version: loose.map((each) => each.outcome).join(), items: [], questions: loose, phase: null, terminal: null });
+    if (loose.length > 0) entries.push({ key: "loose", kind: "live", version: loose.map((each) => each.outcome).join(), items: [], questions: loose, steers: [], phase: null, terminal: null });
   }
   return placeErrors(entries, errors);
 }
@@ -49,10 +49,11 @@ function sendingEntry(entry) {
 function liveEntry(scene, projection) {
   const questions = [...projection.questions.values()].filter((each) => each.run_id === scene.entityId);
   const phase = scene.terminal !== null ? null : projection.run?.run_id === scene.entityId ? projection.run.phase : "running";
+  const steers = projection.steers.ofRun(scene.entityId);
   const asked = questions.map((each) => `${each.question_id}=${each.outcome}`).join();
   return {
-    key: `live:${scene.entityId}`, kind: "live", version: `${scene.version}:${phase}:${asked}`,
-    items: scene.items, questions, phase, since: projection.run?.since ?? null, degraded: scene.degraded,
+    key: `live:${scene.entityId}`, kind: "live", version: `${scene.version}:${phase}:${asked}:${projection.steers.version}`,
+    items: scene.items, questions, steers, phase, since: projection.run?.since ?? null, degraded: scene.degraded,
     terminal: scene.terminal, entityId: scene.entityId, createdAt: Number.MAX_SAFE_INTEGER,
   };
 }

@@ -128,7 +128,7 @@ test("Stop on an agent that ignores it frees the session within 12 s", async () 
   await page.locator('.entry.divider[data-marker="cancelled"]').waitFor();
   await shot(page, "wedge");
   await page.locator(".composer textarea").fill("Still there?");
-  await page.locator(".composer button[type=submit]:enabled").waitFor({ timeout: 12_000 });
+  await page.locator('.composer button[data-mode="start"]:enabled').waitFor({ timeout: 12_000 });
   assert.ok(Date.now() - began <= 12_000, `${Date.now() - began} ms`);
   await page.locator(".composer textarea").press("Enter");
   await page.locator(".entry.user", { hasText: "Still there?" }).waitFor();

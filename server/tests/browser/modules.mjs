@@ -19,3 +19,6 @@ export const history = await load("history");
 export const errors = await load("errors");
 export const sessions = await load("sessions");
 export const diff = await load("diff");
+export const queue = await load("queue");
+export const steers = await load("steers");
+export const agents = await load("agents");

@@ -108,7 +108,7 @@ test("a partial answer without text is shown", () => withMock({}, async (mock, c
   const session = mock.store.create("partial");
   const page = await openTab(context, `${mock.url}&session=${session.id}`);
   await connected(page);
-  await send(page, "Think");
+  await send(page, "/think");
   await page.locator(".card.thinking").waitFor();
   await stopButton(page).click();
   await page.locator('.entry.divider[data-marker="cancelled"]').waitFor();
@@ -220,6 +220,20 @@ test("a run that finishes in a hidden window marks the title until it is seen", 
   await page.waitForFunction(() => document.title.startsWith("(1) "));
   await page.getByRole("button", { name: /Work in the background/ }).click();
   await page.waitForFunction(() => !document.title.startsWith("("));
+}));
+
+test("an agent that cannot be had says so, and one that is lost meanwhile is refused in words", () => withMock({}, async (mock, context) => {
+  const page = await openTab(context, mock.url);
+  await newSession(page);
+  const agent = page.getByRole("combobox", { name: "Agent" });
+  await agent.locator("option:disabled", { hasText: "Coder (not available)" }).waitFor({ state: "attached" });
+  await agent.selectOption("writer");
+  await page.getByRole("combobox", { name: "Model" }).selectOption("large");
+  mock.store.agents.find((each) => each.agent === "writer").available = false;
+  await send(page, "Hello");
+  await page.locator(".composer > .control-notice", { hasText: "not available" }).waitFor();
+  assert.equal(await page.locator(".composer textarea").inputValue(), "Hello");
+  assert.equal(await page.locator(".session, .toast, .card.error").count(), 0);
 }));
 
 // WEB-9 [browser]: a cold load stays under two mebibytes, uncompressed even.

@@ -80,6 +80,12 @@ test("a settled body is cut by Unicode scalar values", () => {
   assert.deepEqual(itemsOfRow(row("m", "assistant")).map((each) => each.text), ["m"]);
 });
 
+test("a body too long for a page is stood for by its summary, once", () => {
+  const parts = [{ item_id: "a", item_kind: "text", first_seq: 1, chars: 9 }, { item_id: "b", item_kind: "tool", first_seq: 2, value: { name: "x" } }, { item_id: "c", item_kind: "text", first_seq: 3, chars: 9 }];
+  const items = itemsOfRow(row("m", "assistant", { body: null, summary: "It began", detail: { node_id: "m" }, extra: { items: parts } }));
+  assert.deepEqual(items.map((each) => each.text ?? each.value.name), ["It began…", "x"]);
+});
+
 test("opening reads the newest page and the state of every running entity", () => {
   const { effects } = open({ running: { r: 7 } });
   assert.deepEqual(kinds(effects), ["load_latest", "get_stream"]);

@@ -102,3 +102,12 @@ export async function shot(page, name) {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`) });
 }
+
+/** Waits until a condition of the test itself holds. */
+export async function until(condition, what, timeout = 15_000) {
+  const last = Date.now() + timeout;
+  while (!condition()) {
+    if (Date.now() > last) throw new Error(`never happened: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, afterEach, test } from "node:test";
-import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, partsOf, send, shot, stopButton, target, transcriptOf } from "./support.mjs";
+import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, partsOf, send, shot, stopButton, target, transcriptOf, until } from "./support.mjs";
 import { intercept } from "./wire.mjs";
 
 let browser;
@@ -106,7 +106,7 @@ test("a refused message comes back as draft with its reason", async () => {
     return null;
   };
   await send(page, "Not now");
-  await page.locator(".composer .control-notice", { hasText: "still working" }).waitFor();
+  await page.locator(".composer > .control-notice", { hasText: "still working" }).waitFor();
   assert.equal(await page.locator(".composer textarea").inputValue(), "Not now");
   assert.equal(await page.locator(".entry.user").count(), 0);
   assert.equal(await page.locator(".toast, .card.error").count(), 0);
@@ -126,7 +126,7 @@ test("a failed Stop leaves the run shown as running, with the failure", async ()
     return null;
   };
   await stopButton(page).click();
-  await page.locator(".composer .control-notice", { hasText: "Not stopped" }).waitFor();
+  await page.locator(".composer > .control-notice", { hasText: "Not stopped" }).waitFor();
   assert.ok(page.url().includes(ack[0].session_id));
   assert.match(await stopButton(page).textContent(), /Stop$/);
   assert.equal(await page.locator('.phase[data-phase="running"]').count(), 1);
@@ -152,8 +152,7 @@ test("a stopped run shows as stopping until its terminal arrives", async () => {
   await stopButton(page).click();
   await page.locator('.phase[data-phase="cancelling"]').waitFor();
   await stopButton(page).filter({ hasText: "Stopping…" }).waitFor();
-  await page.waitForTimeout(300);
-  assert.ok(held.some((frame) => frame.type === "stream_terminal"), "the terminal is held back");
+  await until(() => held.some((frame) => frame.type === "stream_terminal"), "the terminal is held back");
   assert.equal(await page.locator(".entry.divider").count(), 0);
   await shot(page, "stopping");
   wire.down = (frame) => frame;
@@ -427,7 +426,7 @@ async function runIdOf(hand, tab) {
     return null;
   };
   await stopButton(tab).click();
-  await tab.locator(".composer .control-notice").waitFor();
+  await tab.locator(".composer > .control-notice").waitFor();
   hand.up = up;
   return runId;
 }

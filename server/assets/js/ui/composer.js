@@ -1,6 +1,7 @@
-/** The composer: draft, Send, Stop and the notices of both (UIX-18, WEB-18, STOP-19). */
+/** The composer: draft, Send, Queue, Steer, Stop, the agent, and the notices of all (UIX-18, WEB-18, STOP-19). */
 
 import { h, icon, setAttribute, setText, show } from "./dom.js";
+import { Picker } from "./picker.js";
 import { Tray } from "./tray.js";
 
 const HINT = "Enter sends, Shift+Enter adds a line";
@@ -11,20 +12,24 @@ export class Composer {
   #sessionId = undefined;
   #draftVersion = -1;
 
-  /** `onSend()` runs after a message left the composer; `reveal` and `sees` are those of the tray. */
-  constructor(app, { onSend, reveal, sees }) {
+  /** `onSend()` runs after a message left the composer; `reveal`, `sees` and `use` are those of the tray. */
+  constructor(app, { onSend, reveal, sees, use }) {
     this.#app = app;
     this.#onSend = onSend;
     this.field = h("textarea", { rows: "1", "aria-label": "Message", "aria-describedby": "composer-hint", placeholder: "Write a message", spellcheck: "true" });
     this.grow = h("div", { class: "grow" }, this.field);
-    this.send = h("button", { type: "submit", class: "primary round", "aria-label": "Send", title: "Send" }, icon("send"));
+    this.sendLabel = h("span", { class: "send-label" });
+    this.send = h("button", { type: "submit", class: "primary send" }, icon("send"), this.sendLabel);
+    this.steer = h("button", { type: "button", class: "secondary steer-button", hidden: true, title: "Tell the agent while it works (Ctrl+Enter)", onclick: () => this.#leave((text) => app.steer(text)) }, icon("steer"), h("span", {}, "Steer"));
     this.stopLabel = h("span", {}, "Stop");
     this.stop = h("button", { type: "button", class: "stop", hidden: true, onclick: () => app.stop() }, icon("stop"), this.stopLabel);
     this.notice = h("p", { class: "control-notice", role: "alert", hidden: true });
-    this.tray = new Tray(app, { reveal, sees });
+    this.picker = new Picker(app);
+    this.tray = new Tray(app, { reveal, sees, use });
     this.hint = h("p", { class: "hint", id: "composer-hint" }, HINT);
     this.node = h("form", { class: "composer", "aria-label": "Message to the agent" },
-      this.tray.node, this.notice, h("div", { class: "composer-box" }, this.grow, h("div", { class: "composer-controls" }, this.stop, this.send)), this.hint);
+      this.tray.node, this.notice,
+      h("div", { class: "composer-box" }, this.grow, h("div", { class: "composer-foot" }, this.picker.node, h("div", { class: "composer-controls" }, this.stop, this.steer, this.send))), this.hint);
     this.node.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -38,6 +43,7 @@ export class Composer {
     const sessionId = projection?.sessionId ?? null;
     if (sessionId !== this.#sessionId || drafts.version !== this.#draftVersion) this.#showDraft(sessionId, drafts);
     this.tray.update();
+    this.picker.update();
     const stopping = projection?.run?.phase === "cancelling" || pending.has("stop");
     const mayStop = projection?.mayStop ?? false;
     const focused = document.activeElement === this.stop;
@@ -45,12 +51,13 @@ export class Composer {
     if (focused && !mayStop) this.focus();
     setText(this.stopLabel, stopping ? "Stopping…" : "Stop");
     setAttribute(this.stop, "aria-busy", stopping ? "true" : null);
-    show(this.send, !mayStop);
-    this.send.disabled = !this.#app.maySend || this.field.value.trim() === "";
-    const notice = this.#app.notice("stop") ?? this.#app.notice("composer") ?? this.#app.notice("session");
+    this.#sendControls(mayStop);
+    const notice = this.#app.notice("stop") ?? this.#app.notice("composer") ?? this.#app.notice("agent") ?? this.#app.notice("session");
     setText(this.notice, notice ?? "");
     show(this.notice, notice !== null);
-    setText(this.hint, this.#hint(projection, connection.condition, mayStop, stopping));
+    const { text, keys } = this.#hint(projection, connection.condition, mayStop, stopping);
+    setText(this.hint, text);
+    setAttribute(this.hint, "data-kind", keys ? "keys" : null);
   }
 
   /** Puts a text into the field as if it had been typed. */
@@ -64,12 +71,27 @@ export class Composer {
     this.field.focus({ preventScroll: true });
   }
 
+  /** Send starts a run, or queues behind one; both are offered as the server's status allows. */
+  #sendControls(mayStop) {
+    const { sendMode, maySteer } = this.#app;
+    const blank = this.field.value.trim() === "";
+    const label = sendMode === "queue" ? "Queue" : "Send";
+    setText(this.sendLabel, label);
+    setAttribute(this.send, "title", sendMode === "queue" ? "Wait its turn (Enter)" : "Send (Enter)");
+    this.send.dataset.mode = sendMode ?? "none";
+    show(this.send, !mayStop || (sendMode === "queue" && !blank));
+    this.send.disabled = sendMode === null || blank;
+    show(this.steer, maySteer && !blank);
+  }
+
+  /** The line below the field: what happens, or else which keys do what. */
   #hint(projection, condition, mayStop, stopping) {
-    if (condition === "reconnecting" || condition === "stopped") return "Not connected. Your text stays here.";
-    if (stopping) return "Stopping. The run ends when the server confirms it.";
-    if (mayStop) return "The agent is working. Esc goes to Stop.";
-    if (this.#app.creating || projection?.submitting) return "Sending…";
-    return HINT;
+    if (condition === "reconnecting" || condition === "stopped") return { text: "Not connected. Your text stays here." };
+    if (stopping) return { text: "Stopping. The run ends when the server confirms it." };
+    if (this.#app.creating || projection?.submitting) return { text: "Sending…" };
+    if (mayStop) return { text: this.#app.maySteer ? "Enter queues, Ctrl+Enter steers the running answer, Esc goes to Stop" : "Enter queues the message behind this run, Esc goes to Stop", keys: true };
+    if (this.#app.sendMode === "queue") return { text: "Enter queues the message behind those that wait", keys: true };
+    return { text: HINT, keys: true };
   }
 
   #showDraft(sessionId, drafts) {
@@ -92,6 +114,10 @@ export class Composer {
     if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.altKey && !event.metaKey) {
       event.preventDefault();
       this.#submit();
+    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      if (this.#app.maySteer) this.#leave((text) => this.#app.steer(text));
+      else this.#submit();
     } else if (event.key === "Escape" && !this.stop.hidden) {
       event.preventDefault();
       this.stop.focus();
@@ -99,13 +125,18 @@ export class Composer {
   }
 
   #submit() {
+    if (this.#app.sendMode !== null) this.#leave((text) => this.#app.send(text));
+  }
+
+  /** Hands the text over; what is not taken stays. */
+  #leave(hand) {
     const text = this.field.value;
-    if (text.trim() === "" || !this.#app.maySend) return;
+    if (text.trim() === "") return;
     const draftOf = this.#sessionId;
     this.#app.drafts.set(draftOf, "");
     this.field.value = "";
     this.grow.dataset.value = "";
-    if (!this.#app.send(text)) {
+    if (!hand(text)) {
       this.#app.drafts.set(draftOf, text);
       this.field.value = text;
       this.grow.dataset.value = text;

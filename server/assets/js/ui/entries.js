@@ -6,6 +6,7 @@ import { contextFact, duration, timeTexts, usageFacts } from "./format.js";
 import { itemView } from "./items.js";
 import { questionView } from "./question.js";
 import { phaseText } from "./states.js";
+import { steerView } from "./steer.js";
 
 const ROW_NOTES = { failed: "This answer is incomplete: the run failed." };
 const MARKERS = { cancelled: "Stopped", interrupted: "Interrupted", failed: "Failed", superseded: "Replaced" };
@@ -50,7 +51,7 @@ function markerView() {
 
 function answerView(app, first) {
   const parts = h("div", { class: "parts" });
-  const items = new Keyed(parts, (entry) => (entry.question ? questionView(app, entry) : itemView(entry)));
+  const items = new Keyed(parts, (entry) => partView(app, entry));
   const foot = h("footer", { class: "answer-foot" });
   const status = phaseLine();
   const node = h("li", { class: "entry answer" }, h("h2", { class: "visually-hidden" }, "Agent"), parts, status.node, foot);
@@ -70,7 +71,12 @@ function answerView(app, first) {
   };
 }
 
-/** Items and questions of an answer in their order. */
+function partView(app, entry) {
+  if (entry.question) return questionView(app, entry);
+  return entry.steer ? steerView() : itemView(entry);
+}
+
+/** Items, questions and steers of an answer in their order. */
 function partsOf(entry) {
   const settled = entry.kind === "answer" || entry.terminal !== null;
   const asking = (entry.questions ?? []).some((question) => question.outcome === null);
@@ -81,6 +87,9 @@ function partsOf(entry) {
   });
   for (const question of entry.questions ?? []) {
     parts.push({ key: `question:${question.question_id}`, order: question.order, question });
+  }
+  for (const steer of entry.steers ?? []) {
+    if (steer.state !== "returned") parts.push({ key: `steer:${steer.key}`, version: steer.state, order: steer.order, steer });
   }
   return parts.sort((a, b) => a.order - b.order);
 }

@@ -9,6 +9,9 @@ import { toolView } from "./tool.js";
 /** Share of time that drawing one growing item may take before updates are spaced out. */
 const DRAW_SHARE = 4;
 
+/** Stands for the text that a state of a very long running answer leaves out. */
+const OMITTED = "*The beginning of this part is long; it is shown when the run has ended.*";
+
 /**
  * Creates the view of an item; entries carry `item`, `final` (nothing of it can
  * change any more) and `active` (the agent is at it).
@@ -24,7 +27,7 @@ export function itemView({ item }) {
 function textView(kind) {
   const node = h("div", { class: `prose ${kind === "interim" ? "interim" : ""}` });
   const draw = paced(new MarkdownView(node));
-  return { node, update: ({ item, final }) => draw(item.text ?? "", final) };
+  return { node, update: ({ item, final }) => draw(item.omitted ? `${OMITTED}\n\n${item.text ?? ""}` : (item.text ?? ""), final) };
 }
 
 /** Draws at once while that is cheap, and spaces redraws of very long blocks. */

@@ -29,7 +29,10 @@ export function questionView(app, { question: first }) {
   const outcome = h("p", { class: "question-outcome", role: "status" });
   const notice = h("p", { class: "control-notice", role: "alert", hidden: true });
   let current = first;
-  const answer = (value) => app.answer(current, value);
+  const answer = (value) => {
+    app.answer(current, value);
+    node.focus({ preventScroll: true });
+  };
   const controls = first.multi ? severalOf(first, answer) : oneOf(first, approval, answer);
   const node = h("section", { class: `card question ${approval ? "approval" : ""}`, role: "group", "aria-labelledby": prompt.id, tabindex: "-1" },
     h("header", {}, icon(approval ? "shield" : "question"), h("span", { class: "card-title" }, approval ? "Permission needed" : "Question"), status),

@@ -6,6 +6,7 @@ import { h, icon, setAttribute, setText, show } from "./dom.js";
 import { Sidebar } from "./sidebar.js";
 import { SignIn } from "./signin.js";
 import { Transcript } from "./transcript.js";
+import { SessionUsage } from "./usage.js";
 
 const NARROW = window.matchMedia("(max-width: 760px)");
 
@@ -21,6 +22,7 @@ export class Shell {
     this.composer = new Composer(app, {
       onSend: () => { this.transcript.follow(); this.update(); },
       reveal: (questionId) => this.transcript.reveal(questionId),
+      use: (text) => this.#use(text),
       sees: (questionId) => this.transcript.sees(questionId),
     });
     this.sidebar = new Sidebar(app, { chosen: () => this.#chosen(), problems: () => this.#openProblems() });
@@ -28,10 +30,10 @@ export class Shell {
     this.signIn = new SignIn(app);
     this.menu = h("button", { type: "button", class: "quiet menu", "aria-label": "Sessions", "aria-controls": "sidebar", onclick: () => this.#toggle(!this.#drawer) }, icon("menu"));
     this.title = h("h1", {});
-    this.agent = h("span", { class: "agent" });
+    this.usage = new SessionUsage();
     this.banner = h("div", { class: "banner", role: "status", hidden: true });
     this.main = h("main", { class: "main" },
-      h("header", { class: "topbar" }, this.menu, h("div", { class: "topbar-title" }, this.title, this.agent), this.badge.node),
+      h("header", { class: "topbar" }, this.menu, h("div", { class: "topbar-title" }, this.title, this.usage.node), this.badge.node),
       this.banner, this.transcript.node, this.composer.node);
     this.scrim = h("div", { class: "scrim", onclick: () => this.#toggle(false) });
     this.frame = h("div", { class: "frame" }, this.sidebar.node, this.scrim, this.main);
@@ -57,10 +59,10 @@ export class Shell {
 
   #head() {
     const { projection, background } = this.#app;
-    const facts = projection?.item ?? projection?.manifest ?? null;
+    const facts = projection?.facts ?? null;
     const title = projection === null ? "New session" : facts?.title || "Untitled session";
     setText(this.title, title);
-    setText(this.agent, facts === null ? "" : [facts.agent, facts.model].filter(Boolean).join(" · "));
+    this.usage.update(projection);
     document.title = `${background > 0 ? `(${background}) ` : ""}${title} · Runwarden`;
     this.#bannerText();
   }
@@ -74,6 +76,13 @@ export class Shell {
     const reload = h("button", { type: "button", class: "secondary", onclick: () => location.reload() }, "Reload");
     const text = kind === "fatal" ? "The server reported a fatal problem. This page has stopped reconnecting." : "The server was updated. Reload to use the matching page; your draft is kept.";
     this.banner.replaceChildren(h("span", {}, text), reload);
+  }
+
+  /** Puts a text before the draft of the session on screen. */
+  #use(text) {
+    this.#app.drafts.giveBack(this.#app.projection?.sessionId ?? null, text);
+    this.update();
+    this.composer.focus();
   }
 
   #chosen() {

@@ -3,7 +3,7 @@
 import { h, icon, Keyed, setAttribute, setText, show } from "./dom.js";
 import { timeTexts } from "./format.js";
 
-const STATUSES = { running: "Running", waiting: "Waiting for you", stopping: "Stopping", errored: "Failed", problem: "Has a problem", unsettled: "Recovering" };
+const STATUSES = { running: "Running", waiting: "Waiting for you", stopping: "Stopping", errored: "Failed", problem: "Has a problem", unsettled: "Recovering", held: "Queue held" };
 
 export class Sidebar {
   #app;
@@ -46,21 +46,24 @@ function noteOf(sessions) {
 /** The status a person reads: a run on its way to its end counts as stopping, open errors as one. */
 function statusOf(item) {
   if (item.run?.phase === "cancelling") return "stopping";
-  return item.status === "idle" && item.open_error_total > 0 ? "problem" : item.status;
+  if (item.status !== "idle") return item.status;
+  return item.queue_held ? "held" : item.open_error_total > 0 ? "problem" : "idle";
 }
 
 function sessionView({ item: { session_id: id } }, choose) {
   const title = h("span", { class: "session-title" });
   const status = h("span", { class: "session-status" });
+  const queued = h("span", { class: "session-queued" });
   const time = h("time", { class: "session-time" });
   const button = h("button", { type: "button", class: "session", onclick: () => choose(id) },
-    title, h("span", { class: "session-line" }, status, time));
+    title, h("span", { class: "session-line" }, status, queued, time));
   return {
     node: h("li", {}, button),
     update({ item, current }) {
       setText(title, item.title === "" ? "Untitled session" : item.title);
       const shown = statusOf(item);
       setText(status, STATUSES[shown] ?? "");
+      setText(queued, item.queue_length > 0 ? `${item.queue_length} queued` : "");
       button.dataset.status = shown;
       const texts = timeTexts(item.activity_at);
       setText(time, texts.short);

@@ -21,9 +21,9 @@ export function windingText(status, elapsedMs) {
     : "Stopped. The agent is winding down; you can send again in a moment.";
 }
 
-/** Why a queue is held, by its code. */
+/** Why a queue is held, by its code; null for a code that has no text of its own here. */
 export function heldText(code) {
-  return HELD[code] ?? "The next message could not be started.";
+  return HELD[code] ?? null;
 }
 
 const HELD = {

@@ -34,6 +34,10 @@ export async function play(store, run, text) {
   const show = (item, kind, value) => store.row(run, "stream_update", { item_id: item, item_kind: kind, kind, value });
   const tool = (value, item = "tool-1") => show(item, "tool", value);
   await say("think-1", "thinking", "The person wrote a prompt. I consider what it asks for and how to answer it in a short and useful way.", 12);
+  if (text.startsWith("/think")) {
+    await say("think-1", "thinking", " One thought leads to the next.".repeat(200), 40);
+    return;
+  }
   if (text.startsWith("/slow") || text.startsWith("/wedge")) {
     run.wedged = text.startsWith("/wedge");
     run.deaf = text.includes("deaf");
