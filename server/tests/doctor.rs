@@ -152,7 +152,7 @@ fn a_state_directory_at_rest_is_read_and_not_one_byte_of_it_changes() {
     let (report, code) = examined(setup.state());
     assert_eq!((&report["ok"], code), (&json!(true), Some(0)), "{report}");
     let text = String::from_utf8(doctor(setup.state(), &[]).stdout).unwrap();
-    assert!(text.contains("1 sessions, 2 rows, 1 runs"), "{text}");
+    assert!(text.contains("sessions 1, rows 2, runs 1"), "{text}");
     assert_eq!(everything(setup.state()), before);
     let state = &report["state"];
     assert_eq!(state["server_running"], false);
@@ -244,7 +244,7 @@ fn damage_and_a_token_that_others_can_read_are_found() {
     let output = doctor(setup.state(), &[]);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("to do") && text.contains("1 quarantined"), "{text}");
+    assert!(text.contains("to do") && text.contains("quarantined 1"), "{text}");
 }
 
 #[test]

@@ -52,12 +52,12 @@ fn write_state(text: &mut String, state: &StateReport) -> std::fmt::Result {
     if let Some(content) = sessions.and_then(|found| found.content.as_ref()) {
         writeln!(
             text,
-            "  {:<16}{} sessions, {} rows, {} runs",
+            "  {:<16}sessions {}, rows {}, runs {}",
             "", content.sessions, content.rows, content.runs
         )?;
         writeln!(
             text,
-            "  {:<16}{} rows, {}, {} quarantined",
+            "  {:<16}rows {}, {}, quarantined {}",
             "journals",
             content.journal_rows,
             size(content.journal_bytes),
@@ -68,7 +68,7 @@ fn write_state(text: &mut String, state: &StateReport) -> std::fmt::Result {
         let whole = if found.faults.is_empty() { "whole" } else { "damaged" };
         writeln!(
             text,
-            "  {:<16}schema {}, {whole}, {} records, {} open",
+            "  {:<16}schema {}, {whole}, records {}, open {}",
             "errors.db", found.schema_version, found.records, found.open
         )?;
     }
