@@ -13,12 +13,13 @@ use std::process::Command;
 use process::Setup;
 
 /// Tests of the page's modules, which need no browser.
-const OF_MODULES: [&str; 5] = [
+const OF_MODULES: [&str; 6] = [
     "diff.test.mjs",
     "projection.test.mjs",
     "reconnect.test.mjs",
     "requests.test.mjs",
     "waiting.test.mjs",
+    "words.test.mjs",
 ];
 
 /// Tests of the page with states that a real server is not brought into at will; they bring their own.

@@ -22,3 +22,4 @@ export const diff = await load("diff");
 export const queue = await load("queue");
 export const steers = await load("steers");
 export const agents = await load("agents");
+export const words = { ...(await load("ui/states")), ...(await load("ui/question")), ...(await load("ui/format")), ...(await load("ui/longtext")) };

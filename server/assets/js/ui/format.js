@@ -38,12 +38,14 @@ export function bytes(size) {
  * of the currency the operator configured.
  */
 export function usageFacts(usage) {
+  const { input, output, cached, cost: price } = usage ?? {};
   const facts = [];
-  if (usage === null || usage === undefined) return facts;
-  const add = (value, text, full) => isKnown(value) && facts.push({ text, full });
-  add(usage.input, `${count(usage.input)} in${isKnown(usage.cached) && usage.cached > 0 ? ` (${count(usage.cached)} cached)` : ""}`, `${whole(usage.input)} tokens in, of them ${whole(usage.cached ?? 0)} from a cache`);
-  add(usage.output, `${count(usage.output)} out`, `${whole(usage.output)} tokens out`);
-  add(usage.cost, `cost ${cost(usage.cost)}`, `cost ${(usage.cost / 1_000_000).toFixed(6)} in the currency of the agent`);
+  if (isKnown(input)) {
+    const part = isKnown(cached) && cached > 0 ? ` (${count(cached)} cached)` : "";
+    facts.push({ text: `${count(input)} tokens in${part}`, full: `${whole(input)} tokens in${isKnown(cached) ? `, ${whole(cached)} of them from a cache` : ""}` });
+  }
+  if (isKnown(output)) facts.push({ text: `${count(output)} out`, full: `${whole(output)} tokens out` });
+  if (isKnown(price)) facts.push({ text: `cost ${cost(price)}`, full: `cost ${(price / 1_000_000).toFixed(6)} in the currency of the agent` });
   return facts;
 }
 

@@ -3,20 +3,17 @@
 import { h, setAttribute, setText, show } from "./dom.js";
 import { bytes } from "./format.js";
 
-/** Lines and characters shown of a text at first. */
-const LINES_SHOWN = 14;
-const CHARS_SHOWN = 2_400;
+/** Lines and characters shown of a text at first; a text that is little longer is shown whole. */
+export const LINES_SHOWN = 14;
+export const CHARS_SHOWN = 2_400;
+const LINES_MORE = 3;
+const CHARS_MORE = 600;
 
 /** The beginning of a text that is shown at first; the text itself when it is short. */
 export function beginningOf(text) {
-  let end = -1;
-  for (let lines = 0; lines < LINES_SHOWN; lines += 1) {
-    end = text.indexOf("\n", end + 1);
-    if (end === -1) break;
-  }
-  const byLines = end === -1 || text.slice(end).split("\n").length <= 4 ? text.length : end;
-  const most = byLines <= CHARS_SHOWN * 1.25 ? byLines : CHARS_SHOWN;
-  return text.slice(0, most);
+  const lines = text.split("\n");
+  const few = lines.length <= LINES_SHOWN + LINES_MORE ? text : lines.slice(0, LINES_SHOWN).join("\n");
+  return few.length <= CHARS_SHOWN + CHARS_MORE ? few : few.slice(0, CHARS_SHOWN);
 }
 
 /** A preformatted text in full or shortened; `label` names it to screen readers. */
