@@ -94,6 +94,8 @@ pub enum WorkerCall {
     Launch,
     /// Construct an agent; answered by [`PortAnswer::Constructed`].
     Construct,
+    /// Wait no longer for the construction; it is answered all the same.
+    AbandonConstruction,
     /// Answered by [`PortAnswer::RegistrationAsked`].
     AskRegistration,
     /// Prepare the prompt; answered by [`PortAnswer::Prepared`].
@@ -276,6 +278,9 @@ pub fn port_call(output: Output) -> PortCall {
         Output::Append { run_id, rows } => PortCall::Store(run_id, StoreCall::Append { rows }),
         Output::Launch { run_id } => PortCall::Worker(run_id, WorkerCall::Launch),
         Output::Construct { run_id } => PortCall::Worker(run_id, WorkerCall::Construct),
+        Output::AbandonConstruction { run_id } => {
+            PortCall::Worker(run_id, WorkerCall::AbandonConstruction)
+        }
         Output::AskRegistration { run_id } => PortCall::Worker(run_id, WorkerCall::AskRegistration),
         Output::Prepare { run_id, agent } => PortCall::Worker(run_id, WorkerCall::Prepare(agent)),
         Output::Invoke { run_id, agent } => PortCall::Worker(run_id, WorkerCall::Invoke(agent)),

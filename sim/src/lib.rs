@@ -2,7 +2,7 @@
 //!
 //! [`explore`] searches [`scenarios`] in every order of what can happen, with the real machines and with
 //! faulty ones. [`race`] is the file, [`machines`] what it may name, [`replay`] what it shows, [`draw`] its picture.
-//! [`records`] reads traces.
+//! [`records`] reads traces. [`weave`] runs the drivers of the server under a seed.
 
 pub mod draw;
 pub mod explore;
@@ -17,3 +17,4 @@ pub mod schedule;
 pub mod setting;
 pub mod shrink;
 mod variants;
+pub mod weave;

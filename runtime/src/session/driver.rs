@@ -84,6 +84,8 @@ pub(super) struct RunState {
     pub(super) model: Option<String>,
     pub(super) progress: Option<Pin<Box<Receiver<Progress>>>>,
     pub(super) kill: Option<Sender<()>>,
+    /// While it is there the construction of an agent goes on.
+    pub(super) construction: Option<Sender<()>>,
 }
 
 /// A live frame with the number of its row.

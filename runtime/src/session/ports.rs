@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_lite::future::or;
 use runwarden_protocol::errors::ErrorBuilder;
 use runwarden_protocol::ids::{AgentId, PayloadRef, RunId};
 use runwarden_protocol::journal::row::RowEvent;
@@ -163,6 +164,11 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.call(async move { Event::Answered(PortAnswer::Began(run_id)) });
             }
             WorkerCall::Construct => self.construct(run_id),
+            WorkerCall::AbandonConstruction => {
+                if let Some(run) = self.runs.get_mut(&run_id) {
+                    run.construction = None;
+                }
+            }
             WorkerCall::AskRegistration => self.answer_next(PortAnswer::RegistrationAsked(run_id)),
             WorkerCall::Prepare(agent) => self.prepare(run_id, agent),
             WorkerCall::Invoke(agent) => self.invoke(run_id, agent),
@@ -178,15 +184,24 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 
     fn construct(&mut self, run_id: RunId) {
-        let Some(run) = self.runs.get(&run_id) else { return };
+        let Some(run) = self.runs.get_mut(&run_id) else { return };
         let construction = Construction { model: run.model.clone(), resume: None };
         let Some(factory) = self.hub.agent(&run.agent).cloned() else {
             self.answer_next(PortAnswer::Constructed(run_id, None));
             return;
         };
+        let (goes_on, abandoned) = async_channel::bounded(1);
+        run.construction = Some(goes_on);
         self.call(async move {
-            let made = factory.construct(construction).await.map_err(|failure| failure.to_string());
-            Event::Constructed(run_id, made)
+            let made = async {
+                factory.construct(construction).await.map_err(|failure| failure.to_string())
+            };
+            let given_up = async {
+                // Nothing is ever sent: it ends when the other side is dropped.
+                let _: Result<(), _> = abandoned.recv().await;
+                Err("its run was stopped".to_owned())
+            };
+            Event::Constructed(run_id, or(made, given_up).await)
         });
     }
 
@@ -369,6 +384,7 @@ impl RunState {
             model,
             progress: None,
             kill: None,
+            construction: None,
         }
     }
 }

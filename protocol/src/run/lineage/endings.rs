@@ -95,6 +95,9 @@ impl<G: Guards> Lineage<G> {
             self.seal(i, now, out);
         }
         self.resolve_questions(i, now, Resolution::Cancelled, out);
+        if self.runs[i].worker.is_constructing() {
+            out.push(Output::AbandonConstruction { run_id: self.runs[i].run_id });
+        }
         if self.runs[i].worker.has_returned() && G::exits_when_overtaken() {
             // It waited to settle, which is the canceller's now: nothing else would let it go (STOP-20).
             out.push(Output::ExitWorker { run_id: self.runs[i].run_id });

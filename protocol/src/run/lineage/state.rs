@@ -407,6 +407,11 @@ pub enum Output {
         /// The run.
         run_id: RunId,
     },
+    /// Wait no longer for the agent that is being constructed: its run was stopped (STOP-20).
+    AbandonConstruction {
+        /// The run.
+        run_id: RunId,
+    },
     /// Let the worker ask for the registration of its agent.
     AskRegistration {
         /// The run.

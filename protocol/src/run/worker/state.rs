@@ -184,6 +184,11 @@ impl<G: Guards> Worker<G> {
         }
     }
 
+    /// Whether an agent is being constructed for it.
+    pub fn is_constructing(&self) -> bool {
+        self.state == State::Started
+    }
+
     /// Whether its last call returned and it has not exited.
     pub fn has_returned(&self) -> bool {
         self.state == State::Returned

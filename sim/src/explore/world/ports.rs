@@ -75,6 +75,8 @@ impl<G: Guards> World<G> {
         let due = match call {
             WorkerCall::Launch => Due::Launch,
             WorkerCall::Construct => Due::Construct,
+            // The construction may come to its end all the same.
+            WorkerCall::AbandonConstruction => return Ok(()),
             WorkerCall::AskRegistration => Due::Register,
             WorkerCall::Prepare(agent) => {
                 self.check_agent_use(run, agent)?;

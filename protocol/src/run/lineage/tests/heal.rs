@@ -161,3 +161,19 @@ fn a_start_that_fails_tells_the_cache_that_the_row_is_gone() {
     let failed = world.feed(Input::CommitFailed { run_id: RunId::new(2) });
     assert_eq!(notices(&failed), [Notice::Freed]);
 }
+
+#[test]
+fn a_stop_during_a_construction_does_not_wait_for_it() {
+    let mut world = World::new();
+    world.launch(1);
+    world.feed(Input::WorkerBegan { run_id: RUN });
+    let abandoned = Output::AbandonConstruction { run_id: RUN };
+    assert!(world.feed(stop(1, 2)).contains(&abandoned));
+    let failed = world.feed(Input::ConstructionFailed { run_id: RUN });
+    assert!(failed.contains(&Output::ExitWorker { run_id: RUN }));
+    world.commit(1);
+    assert!(world.feed(Input::WorkerExited { run_id: RUN }).contains(&Output::BecameIdle));
+    let mut world = World::new();
+    world.invoke(1);
+    assert!(!world.feed(stop(1, 2)).contains(&abandoned), "there is none");
+}

@@ -1,0 +1,257 @@
+//! The port.
+
+use runwarden_protocol::ids::{PrincipalId, RunId, Seq, SessionId, StoreId};
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::journal::row::RowEvent;
+use runwarden_protocol::session::context::{Speaker, message};
+use runwarden_protocol::session::list::fold;
+use runwarden_protocol::session::record::SessionHead;
+use runwarden_runtime::ports::agent::{ContextMessage, ContextRole};
+use runwarden_runtime::ports::store::{
+    Append, ChainTail, Commit, Committed, JournalPage, KeyRecord, KeyScope, ListErrors,
+    ListSessions, Login, Persisted, ReadRows, RowPage, RunFacts, StoredError, UnsettledRun,
+};
+use runwarden_runtime::ports::{Store, StoreFailure};
+
+use super::super::executor::lock;
+use super::ModelStore;
+use super::data::{Data, StoredSession};
+
+impl Store for ModelStore {
+    fn store_id(&self) -> StoreId {
+        self.name
+    }
+
+    async fn probe(&self) -> Result<(), StoreFailure> {
+        Ok(())
+    }
+
+    async fn append(&self, append: Append) -> Result<Persisted, StoreFailure> {
+        let fails = |shared: &mut super::Shared, now| shared.append_fails(now);
+        self.write(false, fails, |data| data.append(append)).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreFailure> {
+        let is_stable = !matches!(commit, Commit::StartWorker { .. });
+        let is_settlement = matches!(commit, Commit::Settle(_));
+        let fails = |shared: &mut super::Shared, _| shared.commit_fails(is_settlement);
+        self.write(is_stable, fails, |data| data.carry_out(commit)).await
+    }
+
+    async fn session(&self, session_id: SessionId) -> Result<Option<SessionHead>, StoreFailure> {
+        let head = |session: &StoredSession| session.head.clone();
+        Ok(self.read(|data| data.sessions.get(&session_id).map(head)).await)
+    }
+
+    async fn sessions(&self, list: ListSessions) -> Result<Vec<SessionHead>, StoreFailure> {
+        Ok(self.read(|data| data.list(&list)).await)
+    }
+
+    async fn chain_tail(
+        &self,
+        session_id: SessionId,
+        ids_max: usize,
+    ) -> Result<ChainTail, StoreFailure> {
+        self.read(|data| {
+            let session = data.known(session_id)?;
+            let skipped = session.rows.len().saturating_sub(ids_max);
+            let ids = session.rows.iter().skip(skipped).map(|row| row.message_id).collect();
+            let length = session.rows.len() as u64;
+            Ok(ChainTail { revision: session.head.revision, ids, length })
+        })
+        .await
+    }
+
+    async fn rows(&self, read: ReadRows) -> Result<RowPage, StoreFailure> {
+        self.read(|data| {
+            let session = data.known(read.session_id)?;
+            let total = session.rows.len();
+            let before = read.before.map_or(total, |at| usize::try_from(at).unwrap_or(total));
+            let end = before.min(total);
+            let start = end.saturating_sub(read.rows_max);
+            let rows = session.rows[start..end].to_vec();
+            let head = session.head.clone();
+            Ok(RowPage { head, rows, start: start as u64, total: total as u64 })
+        })
+        .await
+    }
+
+    async fn context(&self, session_id: SessionId) -> Result<Vec<ContextMessage>, StoreFailure> {
+        if lock(&self.disk.shared).context_fails() {
+            return Err(StoreFailure::Unavailable("a fault of the simulation".to_owned()));
+        }
+        self.read(|data| Ok(context(data.known(session_id)?))).await
+    }
+
+    async fn journal(&self, run_id: RunId, after: Seq) -> Result<JournalPage, StoreFailure> {
+        self.read(|data| {
+            let run = data.runs.get(&run_id).ok_or(StoreFailure::Missing("run"))?;
+            let rows = run.journal.iter().filter(|row| row.seq > after).cloned().collect();
+            Ok(JournalPage { rows, more: false })
+        })
+        .await
+    }
+
+    async fn run(&self, run_id: RunId) -> Result<Option<RunFacts>, StoreFailure> {
+        Ok(self.read(|data| data.runs.get(&run_id).map(super::StoredRun::facts)).await)
+    }
+
+    async fn key(
+        &self,
+        scope: KeyScope,
+        key: String,
+        _now: Instant,
+    ) -> Result<Option<KeyRecord>, StoreFailure> {
+        Ok(self.read(|data| data.keys.get(&(scope, key)).map(|(_, record)| record.clone())).await)
+    }
+
+    async fn unsettled(&self) -> Result<Vec<UnsettledRun>, StoreFailure> {
+        Ok(self.read(Data::unsettled).await)
+    }
+
+    async fn record_error(
+        &self,
+        principal: PrincipalId,
+        error: StoredError,
+    ) -> Result<(), StoreFailure> {
+        let write = |data: &mut Data| {
+            data.errors.push((principal, error));
+            Ok(())
+        };
+        self.write(true, |_, _| false, write).await
+    }
+
+    async fn errors(&self, list: ListErrors) -> Result<Vec<StoredError>, StoreFailure> {
+        let fits = |error: &StoredError| {
+            list.session_id.is_none_or(|session| error.session_id == Some(session))
+        };
+        let found = |data: &Data| {
+            let mut errors: Vec<_> = data.open_errors(list.principal).filter(|e| fits(e)).collect();
+            errors.reverse();
+            errors.truncate(list.limit);
+            errors.into_iter().cloned().collect()
+        };
+        Ok(self.read(found).await)
+    }
+
+    async fn count_errors(
+        &self,
+        principal: PrincipalId,
+        session_id: Option<SessionId>,
+    ) -> Result<u64, StoreFailure> {
+        let count = |data: &Data| {
+            let errors = data.open_errors(principal);
+            let of_session = |error: &&StoredError| {
+                session_id.is_none_or(|session| error.session_id == Some(session))
+            };
+            errors.filter(of_session).count() as u64
+        };
+        Ok(self.read(count).await)
+    }
+
+    async fn acknowledge_error(
+        &self,
+        principal: PrincipalId,
+        error_id: String,
+        now: Instant,
+    ) -> Result<Option<StoredError>, StoreFailure> {
+        let close = |data: &mut Data| {
+            let is_it = |(owner, error): &&mut (PrincipalId, StoredError)| {
+                *owner == principal && error.error_id == error_id
+            };
+            Ok(data.errors.iter_mut().find(is_it).map(|(_, error)| {
+                error.closed_at.get_or_insert(now);
+                error.clone()
+            }))
+        };
+        self.write(true, |_, _| false, close).await
+    }
+
+    async fn put_login(&self, login: Login) -> Result<(), StoreFailure> {
+        let write = |data: &mut Data| {
+            data.logins.push(login);
+            Ok(())
+        };
+        self.write(true, |_, _| false, write).await
+    }
+
+    async fn login(
+        &self,
+        token_hash: [u8; 32],
+        now: Instant,
+    ) -> Result<Option<Login>, StoreFailure> {
+        let is_it = |login: &&Login| login.token_hash == token_hash && login.expires_at > now;
+        Ok(self.read(|data| data.logins.iter().find(is_it).cloned()).await)
+    }
+
+    async fn revoke_login(&self, token_hash: [u8; 32]) -> Result<(), StoreFailure> {
+        let write = |data: &mut Data| {
+            data.logins.retain(|login| login.token_hash != token_hash);
+            Ok(())
+        };
+        self.write(true, |_, _| false, write).await
+    }
+}
+
+impl Data {
+    fn known(&self, session_id: SessionId) -> Result<&StoredSession, StoreFailure> {
+        self.sessions.get(&session_id).ok_or(StoreFailure::Missing("session"))
+    }
+
+    fn list(&self, list: &ListSessions) -> Vec<SessionHead> {
+        let query = list.query.as_deref().map(fold);
+        let heads = self.sessions.values().map(|session| &session.head);
+        let mut found: Vec<_> = heads
+            .filter(|head| head.owner == list.principal || head.shared)
+            .filter(|head| head.archived == list.archived)
+            .filter(|head| query.as_ref().is_none_or(|query| fold(&head.title).contains(query)))
+            .filter(|head| {
+                list.after.is_none_or(|after| (head.activity_at, head.session_id) < after)
+            })
+            .cloned()
+            .collect();
+        found.sort_by_key(|head| std::cmp::Reverse((head.activity_at, head.session_id)));
+        found.truncate(list.limit);
+        found
+    }
+
+    fn open_errors(&self, principal: PrincipalId) -> impl Iterator<Item = &StoredError> {
+        let open = move |(owner, error): &&(PrincipalId, StoredError)| {
+            *owner == principal && error.closed_at.is_none()
+        };
+        self.errors.iter().filter(open).map(|(_, error)| error)
+    }
+
+    fn unsettled(&self) -> Vec<UnsettledRun> {
+        let pending = self.sessions.values().filter_map(|session| {
+            let pending = session.head.pending.as_ref()?;
+            let run = self.runs.get(&pending.run_id)?;
+            let terminal = run.journal.iter().find_map(|row| match row.event {
+                RowEvent::Terminal { outcome } => Some(outcome),
+                RowEvent::Content { .. }
+                | RowEvent::QuestionAsked { .. }
+                | RowEvent::QuestionResolved { .. } => None,
+            });
+            Some(UnsettledRun {
+                head: session.head.clone(),
+                run_id: pending.run_id,
+                turn_id: pending.turn_id,
+                last_seq: run.last_seq(),
+                terminal,
+            })
+        });
+        pending.collect()
+    }
+}
+
+fn context(session: &StoredSession) -> Vec<ContextMessage> {
+    let said = session.rows.iter().filter_map(|row| message(row.role, row.body.as_deref()));
+    let messages = said.map(|(speaker, text)| {
+        let role = match speaker {
+            Speaker::User => ContextRole::User,
+            Speaker::Assistant => ContextRole::Assistant,
+        };
+        ContextMessage { role, text: text.to_owned() }
+    });
+    messages.collect()
+}

@@ -1,0 +1,259 @@
+//! What each commit changes.
+
+use runwarden_protocol::ids::{Revision, RunId, SessionId};
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
+use runwarden_protocol::session::list::first_title;
+use runwarden_protocol::session::record::{PendingTurn, SessionHead, Usage};
+use runwarden_protocol::session::settle::{AnswerFold, Ending, rows};
+use runwarden_protocol::session::usage;
+use runwarden_runtime::ports::StoreFailure;
+use runwarden_runtime::ports::change::{Change, Choice, FieldsChange, SessionChange};
+use runwarden_runtime::ports::store::{
+    Admission, Append, Commit, Committed, KeyEffect, KeyRecord, KeyScope, KeyUse, NewSession,
+    Persisted, Settlement,
+};
+
+use super::data::{Data, StoredRun, StoredSession};
+
+impl Data {
+    pub(super) fn carry_out(&mut self, commit: Commit) -> Result<Committed, StoreFailure> {
+        match commit {
+            Commit::CreateSession(new) => self.create(new),
+            Commit::Admit(admission) => self.admit(admission),
+            Commit::StartWorker { session_id, run_id, .. } => self.start_worker(session_id, run_id),
+            Commit::Settle(settlement) => self.settle(settlement),
+            Commit::Change(change) => self.change(change),
+            Commit::Compensate { session_id, expected, run_id, at } => {
+                self.compensate(session_id, expected, run_id, at)
+            }
+        }
+    }
+
+    pub(super) fn append(&mut self, append: Append) -> Result<Persisted, StoreFailure> {
+        let run = self.open_run(append.session_id, append.run_id)?;
+        let first_seq = run.last_seq().plus(1);
+        for row in &append.rows {
+            run.push(append.run_id, row.event, row.created_at, row.body.to_string());
+        }
+        let count = u32::try_from(append.rows.len()).expect("few rows are appended at once");
+        Ok(Persisted { first_seq, count })
+    }
+
+    fn create(&mut self, new: NewSession) -> Result<Committed, StoreFailure> {
+        let revision = Revision::new(1);
+        let (agent, model) = (new.agent.clone(), new.model.clone());
+        let effect = KeyEffect::Session { session_id: new.session_id, agent, model };
+        self.remember(KeyScope::Principal(new.owner), new.key.as_ref(), effect, revision, new.at)?;
+        let head = SessionHead {
+            session_id: new.session_id,
+            owner: new.owner,
+            title: new.title,
+            revision,
+            transcript_generation: 0,
+            transcript_generation_baseline: 0,
+            agent: new.agent,
+            model: new.model,
+            archived: false,
+            shared: false,
+            created_at: new.at,
+            activity_at: new.at,
+            message_count: 0,
+            head_id: None,
+            pending: None,
+            usage: Usage::default(),
+        };
+        let committed = committed(&head);
+        self.sessions.insert(new.session_id, StoredSession { head, rows: Vec::new() });
+        Ok(committed)
+    }
+
+    fn admit(&mut self, admission: Admission) -> Result<Committed, StoreFailure> {
+        let (run_id, turn_id, at) = (admission.run_id, admission.turn_id, admission.at);
+        let head = &mut self.session_at(admission.session_id, admission.expected)?.head;
+        if head.pending.is_some() {
+            return Err(StoreFailure::Unavailable("a turn is pending already".to_owned()));
+        }
+        head.revision = head.revision.plus(1);
+        head.activity_at = head.activity_at.max(at);
+        if head.title.is_empty() {
+            head.title = first_title(&admission.text);
+        }
+        head.pending = Some(PendingTurn {
+            turn_id,
+            run_id,
+            text: admission.text.to_string(),
+            pending_started_at: at,
+            agent: admission.agent.clone(),
+            model: admission.model.clone(),
+        });
+        let committed = committed(head);
+        let run = StoredRun {
+            session_id: admission.session_id,
+            turn_id,
+            journal: Vec::new(),
+            outcome: None,
+            reason: None,
+            usage: Usage::default(),
+            error: None,
+            worker_starts: 0,
+            settlements: 0,
+            by_recovery: false,
+        };
+        self.runs.insert(run_id, run);
+        let (agent, model) = (admission.agent, admission.model);
+        let effect = KeyEffect::Turn { turn_id, run_id, pending_started_at: at, agent, model };
+        let scope = KeyScope::Session(admission.session_id);
+        self.remember(scope, admission.key.as_ref(), effect, committed.revision, at)?;
+        Ok(committed)
+    }
+
+    fn start_worker(
+        &mut self,
+        session_id: SessionId,
+        run_id: RunId,
+    ) -> Result<Committed, StoreFailure> {
+        self.open_run(session_id, run_id)?.worker_starts += 1;
+        let session = self.sessions.get(&session_id).ok_or(StoreFailure::Missing("session"))?;
+        Ok(committed(&session.head))
+    }
+
+    fn settle(&mut self, settlement: Settlement) -> Result<Committed, StoreFailure> {
+        let Settlement { session_id, run_id, turn_id, outcome, at, .. } = settlement;
+        let answer = {
+            let run = self.open_run(session_id, run_id)?;
+            let mut fold = AnswerFold::new();
+            for row in &run.journal {
+                fold.push(row).map_err(|error| StoreFailure::Unavailable(error.to_string()))?;
+            }
+            fold.finish()
+        };
+        let StoredSession { head, rows: stored } =
+            self.session_at(session_id, settlement.expected)?;
+        head.revision = head.revision.plus(1);
+        let pending = head.pending.take_if(|pending| pending.run_id == run_id);
+        if answer.is_some() {
+            head.activity_at = head.activity_at.max(at);
+        }
+        let added = rows(Ending {
+            run_id,
+            turn_id,
+            outcome,
+            marker: settlement.marker,
+            pending: pending.as_ref(),
+            user_row_stored: stored.iter().any(|row| row.message_id == turn_id),
+            answer,
+            row_ids: settlement.row_ids,
+            head_id: head.head_id,
+            usage: settlement.usage,
+            at,
+            revision: head.revision,
+        });
+        head.message_count += added.len() as u64;
+        head.head_id = added.last().map(|row| row.message_id).or(head.head_id);
+        head.usage = usage::add(head.usage, settlement.usage);
+        stored.extend(added);
+        let (mut committed, owner) = (committed(head), head.owner);
+        let run = self.open_run(session_id, run_id)?;
+        run.close(run_id, outcome, settlement.reason, at);
+        run.usage = settlement.usage;
+        run.by_recovery = settlement.recovery;
+        run.error = settlement.error.as_ref().map(|error| error.data.clone());
+        committed.terminal_seq = Some(run.last_seq());
+        self.errors.extend(settlement.error.map(|error| (owner, error)));
+        Ok(committed)
+    }
+
+    fn change(&mut self, change: SessionChange) -> Result<Committed, StoreFailure> {
+        let SessionChange { session_id, expected, at, key, what } = change;
+        let known = match &what {
+            Change::Usage { run_id, .. } => self.runs.get(run_id).map(|run| run.usage),
+            Change::Fields(_) => None,
+        };
+        let StoredSession { head, rows } = self.session_at(session_id, expected)?;
+        head.revision = head.revision.plus(1);
+        let mut learned = None;
+        match what {
+            Change::Fields(FieldsChange { title, archived, choice }) => {
+                head.title = title.unwrap_or_else(|| head.title.clone());
+                head.archived = archived.unwrap_or(head.archived);
+                if let Some(Choice { agent, model }) = choice {
+                    (head.agent, head.model) = (agent, model);
+                }
+            }
+            Change::Usage { run_id, usage: told } => {
+                let before = known.ok_or(StoreFailure::Missing("run"))?;
+                let after = before.learned(told);
+                let is_newest = rows.last().is_some_and(|row| row.run_id == run_id);
+                head.usage = usage::replace(head.usage, before, after, is_newest);
+                for row in rows.iter_mut().filter(|row| row.run_id == run_id) {
+                    row.usage = row.usage.map(|_| after);
+                }
+                learned = Some((run_id, after));
+            }
+        }
+        let committed = committed(head);
+        if let Some((run_id, after)) = learned {
+            let run = self.runs.get_mut(&run_id).ok_or(StoreFailure::Missing("run"))?;
+            run.usage = after;
+        }
+        let scope = KeyScope::Session(session_id);
+        self.remember(scope, key.as_ref(), KeyEffect::Change, committed.revision, at)?;
+        Ok(committed)
+    }
+
+    fn compensate(
+        &mut self,
+        session_id: SessionId,
+        expected: Revision,
+        run_id: RunId,
+        at: Instant,
+    ) -> Result<Committed, StoreFailure> {
+        let head = &mut self.session_at(session_id, expected)?.head;
+        head.revision = head.revision.plus(1);
+        head.pending.take_if(|pending| pending.run_id == run_id);
+        let mut committed = committed(head);
+        let run = self.open_run(session_id, run_id)?;
+        run.close(run_id, Outcome::Failed, None, at);
+        committed.terminal_seq = Some(run.last_seq());
+        self.keys.retain(|_, (_, record)| match record.effect {
+            KeyEffect::Turn { run_id: used_by, .. } => used_by != run_id,
+            KeyEffect::Session { .. } | KeyEffect::Change => true,
+        });
+        Ok(committed)
+    }
+
+    fn remember(
+        &mut self,
+        scope: KeyScope,
+        used: Option<&KeyUse>,
+        effect: KeyEffect,
+        revision: Revision,
+        at: Instant,
+    ) -> Result<(), StoreFailure> {
+        let Some(KeyUse { key, fingerprint }) = used else { return Ok(()) };
+        let record = KeyRecord { fingerprint: *fingerprint, effect, revision };
+        match self.keys.insert((scope, key.clone()), (at, record)) {
+            Some(_) => Err(StoreFailure::Conflict { current: revision }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl StoredRun {
+    fn push(&mut self, run_id: RunId, event: RowEvent, created_at: Instant, body: String) {
+        let (session_id, seq) = (self.session_id, self.last_seq().plus(1));
+        self.journal.push(JournalRow { run_id, session_id, seq, created_at, event, body });
+    }
+
+    fn close(&mut self, run_id: RunId, outcome: Outcome, reason: Option<Reason>, at: Instant) {
+        let body = serde_json::json!({ "reason": reason.map(Reason::as_str) }).to_string();
+        self.push(run_id, RowEvent::Terminal { outcome }, at, body);
+        (self.outcome, self.reason) = (Some(outcome), reason);
+        self.settlements += 1;
+    }
+}
+
+fn committed(head: &SessionHead) -> Committed {
+    Committed { revision: head.revision, terminal_seq: None, activity_at: head.activity_at }
+}

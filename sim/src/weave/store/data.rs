@@ -1,0 +1,100 @@
+use std::collections::BTreeMap;
+
+use runwarden_protocol::ids::{PrincipalId, Revision, RunId, Seq, SessionId, TurnId};
+use runwarden_protocol::instant::Instant;
+use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason};
+use runwarden_protocol::session::record::{SessionHead, StoredRow, Usage};
+use runwarden_runtime::ports::StoreFailure;
+use runwarden_runtime::ports::store::{KeyRecord, KeyScope, Login, RunFacts, StoredError};
+
+/// Everything that is stored.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Data {
+    /// The sessions.
+    pub sessions: BTreeMap<SessionId, StoredSession>,
+    /// The runs of all sessions.
+    pub runs: BTreeMap<RunId, StoredRun>,
+    pub(super) keys: BTreeMap<(KeyScope, String), (Instant, KeyRecord)>,
+    pub(super) errors: Vec<(PrincipalId, StoredError)>,
+    pub(super) logins: Vec<Login>,
+}
+
+/// A session with its transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredSession {
+    /// The head.
+    pub head: SessionHead,
+    /// The rows, oldest first.
+    pub rows: Vec<StoredRow>,
+}
+
+/// A run with its journal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRun {
+    /// Its session.
+    pub session_id: SessionId,
+    /// Its turn.
+    pub turn_id: TurnId,
+    /// The rows of its journal.
+    pub journal: Vec<JournalRow>,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// Why.
+    pub reason: Option<Reason>,
+    /// What it used.
+    pub usage: Usage,
+    /// The ErrorData of its failure.
+    pub error: Option<String>,
+    /// How often its worker was noted to start.
+    pub worker_starts: u32,
+    /// How often it was settled.
+    pub settlements: u32,
+    /// Whether recovery settled it.
+    pub by_recovery: bool,
+}
+
+impl Data {
+    /// The session at the revision a commit was computed from (OWN-03).
+    pub(super) fn session_at(
+        &mut self,
+        session_id: SessionId,
+        expected: Revision,
+    ) -> Result<&mut StoredSession, StoreFailure> {
+        let session = self.sessions.get_mut(&session_id).ok_or(StoreFailure::Missing("session"))?;
+        let current = session.head.revision;
+        if current == expected { Ok(session) } else { Err(StoreFailure::Conflict { current }) }
+    }
+
+    /// A run of the session that has not ended.
+    pub(super) fn open_run(
+        &mut self,
+        session_id: SessionId,
+        run_id: RunId,
+    ) -> Result<&mut StoredRun, StoreFailure> {
+        let run = self.runs.get_mut(&run_id).filter(|run| run.session_id == session_id);
+        let run = run.ok_or(StoreFailure::Missing("run"))?;
+        match run.outcome {
+            Some(outcome) => Err(StoreFailure::Ended { outcome }),
+            None => Ok(run),
+        }
+    }
+}
+
+impl StoredRun {
+    /// Number of its last row.
+    pub fn last_seq(&self) -> Seq {
+        Seq::new(self.journal.len() as u64)
+    }
+
+    pub(super) fn facts(&self) -> RunFacts {
+        RunFacts {
+            session_id: self.session_id,
+            outcome: self.outcome,
+            reason: self.reason,
+            last_seq: self.last_seq(),
+            turn_id: self.turn_id,
+            usage: self.usage,
+            error: self.error.clone(),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A store in memory that takes its time, fails, and loses what was not stable when power is lost.
+
+mod answers;
+mod commits;
+mod data;
+
+use std::sync::{Arc, Mutex};
+
+use runwarden_protocol::ids::StoreId;
+use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_runtime::ports::StoreFailure;
+
+use super::executor::lock;
+use super::random::Random;
+use super::world::SimWorld;
+pub use data::{Data, StoredRun, StoredSession};
+
+/// The longest a call takes before it is carried out, and again before it is answered.
+const DELAY_MAX: Duration = Duration::from_millis(3);
+
+/// What a simulation keeps on its disk. Cheap to clone; outlives the processes that write it.
+#[derive(Clone)]
+pub struct Disk {
+    shared: Arc<Mutex<Shared>>,
+}
+
+struct Shared {
+    /// What a process finds after it was killed.
+    durable: Data,
+    /// What it finds after power was lost.
+    stable: Data,
+    name: u64,
+    faults: Faults,
+    random: Random,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// Of a thousand commits, those that fail.
+    pub commit_permille: u32,
+    /// Of a thousand appends, those that fail.
+    pub append_permille: u32,
+    /// No append succeeds before this time.
+    pub no_append_before: Option<Instant>,
+    /// So many settlements fail from now on.
+    pub settlements_fail: u32,
+    /// So many reads of a model context fail from now on.
+    pub contexts_fail: u32,
+}
+
+/// The store as one process has it open.
+#[derive(Clone)]
+pub struct ModelStore {
+    disk: Disk,
+    world: SimWorld,
+    name: StoreId,
+}
+
+impl Disk {
+    /// An empty disk.
+    pub fn new(mut random: Random) -> Self {
+        let shared = Shared {
+            durable: Data::default(),
+            stable: Data::default(),
+            name: random.number(),
+            faults: Faults::default(),
+            random,
+        };
+        Self { shared: Arc::new(Mutex::new(shared)) }
+    }
+
+    /// What goes wrong from now on.
+    pub fn set_faults(&self, faults: Faults) {
+        lock(&self.shared).faults = faults;
+    }
+
+    /// Power is lost: what was not stable is gone, and the history goes on under another name (JRN-22).
+    pub fn lose_power(&self) {
+        let mut shared = lock(&self.shared);
+        shared.durable = shared.stable.clone();
+        shared.name = shared.random.number();
+    }
+
+    /// What is stored.
+    pub fn data(&self) -> Data {
+        lock(&self.shared).durable.clone()
+    }
+}
+
+impl ModelStore {
+    /// Opens the disk for a process.
+    pub fn open(disk: &Disk, world: SimWorld) -> Self {
+        let name = StoreId::new(lock(&disk.shared).name);
+        Self { disk: disk.clone(), world, name }
+    }
+
+    /// Reads after a while.
+    async fn read<T>(&self, read: impl FnOnce(&Data) -> T) -> T {
+        self.pass().await;
+        let value = read(&lock(&self.disk.shared).durable);
+        self.pass().await;
+        value
+    }
+
+    /// Writes after a while, all or nothing; what is stable outlives a loss of power, with all before it.
+    async fn write<T>(
+        &self,
+        is_stable: bool,
+        fails: impl FnOnce(&mut Shared, Instant) -> bool,
+        write: impl FnOnce(&mut Data) -> Result<T, StoreFailure>,
+    ) -> Result<T, StoreFailure> {
+        self.pass().await;
+        let written = {
+            let now = runwarden_runtime::ports::World::now(&self.world);
+            let mut shared = lock(&self.disk.shared);
+            if fails(&mut shared, now) {
+                Err(StoreFailure::Unavailable("a fault of the simulation".to_owned()))
+            } else {
+                let mut data = shared.durable.clone();
+                let written = write(&mut data);
+                if written.is_ok() {
+                    shared.durable = data;
+                }
+                if written.is_ok() && is_stable {
+                    shared.stable = shared.durable.clone();
+                }
+                written
+            }
+        };
+        self.pass().await;
+        written
+    }
+
+    async fn pass(&self) {
+        let micros = {
+            let most = usize::try_from(DELAY_MAX.as_micros()).expect("a short time");
+            lock(&self.disk.shared).random.below(most + 1)
+        };
+        self.world.sleep(Duration::from_micros(micros as u64)).await;
+    }
+}
+
+impl Shared {
+    fn commit_fails(&mut self, is_settlement: bool) -> bool {
+        if is_settlement && self.faults.settlements_fail > 0 {
+            self.faults.settlements_fail -= 1;
+            return true;
+        }
+        self.random.chance(self.faults.commit_permille)
+    }
+
+    fn context_fails(&mut self) -> bool {
+        let fails = self.faults.contexts_fail > 0;
+        self.faults.contexts_fail = self.faults.contexts_fail.saturating_sub(1);
+        fails
+    }
+
+    fn append_fails(&mut self, now: Instant) -> bool {
+        let is_out = self.faults.no_append_before.is_some_and(|end| now < end);
+        is_out || self.random.chance(self.faults.append_permille)
+    }
+}
