@@ -42,7 +42,7 @@ pub struct Bed {
     pub agents_kept_max: u32,
     host: Host,
     hub: Option<Hub<SimWorld, ModelStore>>,
-    records: Arc<Records>,
+    records: Option<Arc<Records>>,
 }
 
 /// How a simulation went.
@@ -75,25 +75,25 @@ impl Bed {
     ///
     /// # Errors
     /// [`Stuck`] when the scenario waits for something that never comes.
-    pub fn run<T, F>(seed: u64, scenario: impl FnOnce(Self) -> F) -> Result<Went<T>, Stuck>
+    pub fn run<T, F>(seed: u64, scenario: impl FnOnce(Self) -> F) -> Result<T, Stuck>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        let executor = Executor::new(seed);
+        Self::go(seed, None, scenario)
+    }
+
+    /// The same, and keeps the Records of all session machines, which takes longer.
+    ///
+    /// # Errors
+    /// As [`Bed::run`].
+    pub fn record<T, F>(seed: u64, scenario: impl FnOnce(Self) -> F) -> Result<Went<T>, Stuck>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
         let records = Arc::<Records>::default();
-        let bed = Self {
-            executor: executor.clone(),
-            disk: Disk::new(executor.stream()),
-            agents: Agents::default(),
-            limits: RunLimits::default(),
-            agents_kept_max: AGENT_CACHE_CAP,
-            host: Host(0),
-            hub: None,
-            records: Arc::clone(&records),
-        };
-        let horizon = executor.now().plus(LASTS_MAX);
-        let value = executor.run(scenario(bed), horizon)?;
+        let value = Self::go(seed, Some(Arc::clone(&records)), scenario)?;
         let (recorder, records) = std::mem::take(&mut *lock(&records.kept));
         Ok(Went { value, records, digest: recorder.digest() })
     }
@@ -110,7 +110,7 @@ impl Bed {
             agents_kept_max: self.agents_kept_max,
             server_build: "simulated".to_owned(),
             agents: vec![self.agents.factory(world.clone())],
-            records: Some(self.records.clone()),
+            records: self.records.clone().map(|records| records as Arc<dyn RecordSink>),
         };
         let hub = Hub::new(world, store, config);
         hub.recover().await.expect("the model store can be read");
@@ -155,5 +155,29 @@ impl Bed {
     /// Resolves after this time.
     pub fn sleep(&self, time: Duration) -> Sleep {
         Sleep::until(self.executor.clone(), self.now().plus(time))
+    }
+
+    fn go<T, F>(
+        seed: u64,
+        records: Option<Arc<Records>>,
+        scenario: impl FnOnce(Self) -> F,
+    ) -> Result<T, Stuck>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        let executor = Executor::new(seed);
+        let bed = Self {
+            executor: executor.clone(),
+            disk: Disk::new(executor.stream()),
+            agents: Agents::default(),
+            limits: RunLimits::default(),
+            agents_kept_max: AGENT_CACHE_CAP,
+            host: Host(0),
+            hub: None,
+            records,
+        };
+        let horizon = executor.now().plus(LASTS_MAX);
+        executor.run(scenario(bed), horizon)
     }
 }

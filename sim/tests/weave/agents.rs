@@ -49,7 +49,7 @@ fn one_agent_serves_the_turns_of_a_session() {
 
 #[test]
 fn a_lost_agent_is_replaced_within_the_turn_and_closed_once() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let mut random = bed.executor.stream();
         let (mut client, session) = session(&mut bed).await;
         turn(&mut client, &session, "first").await;
@@ -178,7 +178,7 @@ fn judge_use(bed: &Bed) {
 
 #[test]
 fn a_stop_between_a_loss_and_the_next_agent_calls_nobody() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let mut random = bed.executor.stream();
         let (mut client, session) = session(&mut bed).await;
         let slow = Construct::After(Duration::from_millis(200));

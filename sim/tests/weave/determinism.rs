@@ -5,14 +5,15 @@ use std::process::Command;
 
 use runwarden_protocol::record::Digest;
 
+use runwarden_sim::weave::Bed;
+
 use crate::random::history;
-use crate::support::went;
 
 /// Set in the other process: print the digest of this seed.
 const SEED: &str = "WEAVE_SEED";
 
 fn digest(seed: u64) -> Digest {
-    let went = went(seed, history);
+    let went = Bed::record(seed, history).unwrap_or_else(|stuck| panic!("{stuck}"));
     assert!(went.records.len() > 10, "{}", went.records.len());
     went.digest
 }

@@ -10,7 +10,7 @@ use crate::support::{each_seed, run, session, stored};
 /// JRN-07 [sim]: a numbered frame is shown only when its row is stored.
 #[test]
 fn a_row_is_durable_before_it_is_shown() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let (mut client, session) = session(&mut bed).await;
         let pause = Act::Work(Duration::from_millis(40));
         let says = [Act::Say("a"), pause, Act::Say("b"), pause, Act::Say("c"), pause];
@@ -39,7 +39,7 @@ fn a_row_is_durable_before_it_is_shown() {
 /// their numbers go to the next batch, and whoever resumes gets the state from memory.
 #[test]
 fn a_batch_that_fails_leaves_no_row_and_is_shown_as_degraded() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let (mut client, session) = session(&mut bed).await;
         let outage = Duration::from_secs(2);
         let says = [

@@ -152,5 +152,5 @@ fn content(row: &runwarden_protocol::journal::row::JournalRow) -> Option<&str> {
 
 #[test]
 fn whatever_happens_every_acknowledged_turn_is_kept_and_settled_once() {
-    each_seed(300, history);
+    each_seed(150, history);
 }

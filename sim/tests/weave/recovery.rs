@@ -11,7 +11,7 @@ use crate::support::{each_seed, run, session, session_id, stored, transcript, tu
 /// prompt, what the journal holds, then the marker, each once.
 #[test]
 fn a_killed_server_settles_what_it_left_before_it_serves() {
-    each_seed(300, async |mut bed| {
+    each_seed(150, async |mut bed| {
         let mut random = bed.executor.stream();
         let (mut client, session) = session(&mut bed).await;
         turn(&mut client, &session, "before").await;
@@ -61,7 +61,7 @@ fn a_killed_server_settles_what_it_left_before_it_serves() {
 /// `worker_lost`, also when the first tries cannot be stored; the session is free afterwards.
 #[test]
 fn a_lost_worker_is_settled_by_recovery() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let mut random = bed.executor.stream();
         let (mut client, session) = session(&mut bed).await;
         let settlements_fail = u32::try_from(random.below(7)).expect("a few");

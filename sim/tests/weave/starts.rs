@@ -32,7 +32,7 @@ fn a_row_blocks_a_start_for_as_long_as_it_stands() {
 /// before that.
 #[test]
 fn an_acknowledged_turn_outlives_a_loss_of_power() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let (mut client, session) = session(&mut bed).await;
         bed.agents.will([Script::of(&[Act::Say("a"), Act::Hang])]);
         let run = run(&mut client, &session, "keep me").await;
@@ -57,7 +57,7 @@ fn an_acknowledged_turn_outlives_a_loss_of_power() {
 /// OWN-14 [sim]: whoever is told the end of a run that was not stopped may start the next at once.
 #[test]
 fn the_end_of_a_run_frees_its_session_in_the_same_step() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let (mut client, session) = session(&mut bed).await;
         let mut other = bed.connect().await;
         other.open(&session).await;

@@ -36,7 +36,7 @@ fn signals(bed: &Bed) -> Vec<(Instant, Signal)> {
 /// within 12 s.
 #[test]
 fn a_stopped_session_is_free_within_its_time() {
-    each_seed(400, async |mut bed| {
+    each_seed(200, async |mut bed| {
         let mut random = bed.executor.stream();
         let (mut client, session) = session(&mut bed).await;
         let after = Duration::from_millis(random.below(900) as u64);
@@ -70,7 +70,7 @@ fn a_stopped_session_is_free_within_its_time() {
 /// when the call is over nothing more is sent.
 #[test]
 fn an_agent_is_pressed_in_steps_and_not_beyond_its_return() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let mut random = bed.executor.stream();
         let (mut client, session) = session(&mut bed).await;
         let hears = [Some(Signal::Interrupt), Some(Signal::Terminate), None][random.below(3)];
@@ -103,7 +103,7 @@ fn an_agent_is_pressed_in_steps_and_not_beyond_its_return() {
 /// STOP-04 [sim]: whoever is shown a run as cancelled finds it so in the store.
 #[test]
 fn a_cancelled_run_is_stable_before_it_is_shown() {
-    each_seed(200, async |mut bed| {
+    each_seed(100, async |mut bed| {
         let (mut client, session) = session(&mut bed).await;
         let mut other = bed.connect().await;
         other.open(&session).await;

@@ -4,7 +4,7 @@ use std::future::Future;
 
 use runwarden_protocol::ids::{RunId, SessionId};
 use runwarden_protocol::session::record::Role;
-use runwarden_sim::weave::{Bed, Client, Data, StoredRun, Went};
+use runwarden_sim::weave::{Bed, Client, Data, StoredRun};
 use serde_json::Value;
 
 /// Runs a scenario under `seeds` seeds. A seed that fails is named.
@@ -14,17 +14,8 @@ where
 {
     for seed in 0..seeds {
         let _named = Named(seed);
-        went(seed, &scenario);
+        Bed::run(seed, &scenario).unwrap_or_else(|stuck| panic!("{stuck}"));
     }
-}
-
-/// Runs a scenario under one seed.
-pub(crate) fn went<T, F>(seed: u64, scenario: impl FnOnce(Bed) -> F) -> Went<T>
-where
-    T: Send + 'static,
-    F: Future<Output = T> + Send + 'static,
-{
-    Bed::run(seed, scenario).unwrap_or_else(|stuck| panic!("{stuck}"))
 }
 
 /// Names its seed when a test fails while it lives.
