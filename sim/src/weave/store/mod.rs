@@ -6,6 +6,7 @@ mod data;
 
 use std::sync::{Arc, Mutex};
 
+use futures_lite::future::yield_now;
 use runwarden_protocol::ids::StoreId;
 use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_runtime::ports::StoreFailure;
@@ -15,8 +16,9 @@ use super::random::Random;
 use super::world::SimWorld;
 pub use data::{Data, StoredRun, StoredSession};
 
-/// The longest a call takes before it is carried out, and again before it is answered.
-const DELAY_MAX: Duration = Duration::from_millis(3);
+/// The longest a call takes before it is carried out, and again before it is answered, in milliseconds. Whole
+/// ones, so that many things happen at the same time, in an order that is drawn.
+const DELAY_MS_MAX: usize = 3;
 
 /// What a simulation keeps on its disk. Cheap to clone; outlives the processes that write it.
 #[derive(Clone)]
@@ -133,11 +135,9 @@ impl ModelStore {
     }
 
     async fn pass(&self) {
-        let micros = {
-            let most = usize::try_from(DELAY_MAX.as_micros()).expect("a short time");
-            lock(&self.disk.shared).random.below(most + 1)
-        };
-        self.world.sleep(Duration::from_micros(micros as u64)).await;
+        let time = lock(&self.disk.shared).random.below(DELAY_MS_MAX + 1);
+        yield_now().await;
+        self.world.sleep(Duration::from_millis(time as u64)).await;
     }
 }
 
