@@ -4,6 +4,7 @@ mod changes;
 mod commits;
 mod errors;
 mod files;
+mod journal_property;
 mod journals;
 mod lists;
 mod reference;
