@@ -383,7 +383,7 @@ fn facts_of(race: &Race, is_recorded: bool) -> Vec<(&'static str, String)> {
     };
     let mut facts = vec![("scenario", race.scenario.to_string()), ("machines", machines)];
     if !is_recorded {
-        facts.push(("scope", race.scope.to_string()));
+        facts.push(("scope", race.scope.to_string().replace(',', ", ")));
         facts.push(("seed", race.seed.to_string()));
     }
     facts.push(("ring", race.ring.as_str().to_owned()));

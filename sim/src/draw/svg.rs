@@ -9,7 +9,7 @@ use super::scene::{Arrow, Lifeline, Part, Row, Scene, Verdict};
 
 const GUTTER: usize = 120;
 /// A picture of few lifelines is as wide as a page, one of many is wider.
-const WIDTH: usize = 1_180;
+const WIDTH: usize = 1_120;
 const COLUMN_MIN: usize = 168;
 const COLUMN_MAX: usize = 230;
 const HEAD: usize = 64;

@@ -6,7 +6,7 @@ fn wide(scenario: &'static crate::scenarios::Scenario) -> Setting {
 }
 
 #[test]
-fn a_hunt_that_is_long_enough_sees_every_fault_and_mark_and_no_other() {
+fn a_hunt_that_is_long_enough_sees_every_fault_and_mark() {
     let mut hunt = Hunt::default();
     let mut seed = 0;
     while hunt.tally.schedules < JUDGED_SCHEDULES_MIN {
@@ -17,7 +17,6 @@ fn a_hunt_that_is_long_enough_sees_every_fault_and_mark_and_no_other() {
     }
     assert!(hunt.violations.is_empty(), "{:?}", hunt.violations);
     assert_eq!(hunt.tally.missing(), Vec::<String>::new());
-    assert_eq!(hunt.tally.faults().len(), FAULTS.len(), "{:?}", hunt.tally.faults());
     assert!(hunt.holds());
 }
 

@@ -24,17 +24,19 @@ fn wrong(text: &str) -> (usize, Problem) {
 }
 
 #[test]
-fn the_example_of_the_race_page_is_read_and_written_unchanged() {
+fn the_example_of_the_race_page_is_read_written_unchanged_and_replays() {
     let page = include_str!("../../../docs/spec/race.md");
     let example = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let race = Race::parse(example.as_bytes()).unwrap();
     assert_eq!(race.to_string(), example);
-    assert_eq!(race.choices.len(), 7);
-    assert_eq!(race.scope.get(ScopeKey::Cap), Some(64));
+    assert_eq!((race.choices.len(), race.scope.get(ScopeKey::Stops)), (2, Some(1)));
     for (index, choice) in race.choices.iter().enumerate() {
         let line = example.lines().nth(race.line_of(index) - 1).unwrap();
         assert_eq!(line, choice.to_string());
     }
+    let replayed = crate::replay::replay(&race, &crate::machines::Registry::empty(), |_| {});
+    let replayed = replayed.unwrap();
+    assert!(replayed.is_met && replayed.skipped.is_empty());
 }
 
 #[test]

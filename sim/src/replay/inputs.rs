@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::invariants::{Auditor, Violation};
-use runwarden_protocol::record::{Record, Recorder};
+use runwarden_protocol::record::{Record, Recorder, SCHEMA_VERSION};
 use serde_json::Value;
 
 use super::{ReplayError, Replayed, is_met};
@@ -39,6 +39,9 @@ struct Replay {
 
 impl Replay {
     fn start(race: &Race, registry: &Registry) -> Result<Self, ReplayError> {
+        if race.schema != SCHEMA_VERSION {
+            return Err(ReplayError::Schema(race.schema));
+        }
         if let Some(variant) = &race.variant {
             return Err(ReplayError::Variant(variant.to_string()));
         }

@@ -110,9 +110,6 @@ pub fn replay(
     registry: &Registry,
     each: impl FnMut(&Record),
 ) -> Result<Replayed, ReplayError> {
-    if race.schema != SCHEMA_VERSION {
-        return Err(ReplayError::Schema(race.schema));
-    }
     if race.init.is_some() || race.scenario.as_str() == Race::FLIGHT_RECORDER {
         inputs::replay(race, registry, each)
     } else {
