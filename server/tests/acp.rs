@@ -12,16 +12,19 @@ mod manual_world;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_lite::FutureExt;
 use futures_lite::future::{block_on, poll_once, zip};
 use hostile_acp::{FOLDER_VARIABLE, MODE_VARIABLE, be_the_agent_if_asked, living, processes, told};
 use invoke::{Seen, collect, collect_with, invocation};
 use manual_world::ManualWorld;
-use runwarden::agents::acp::{GARBAGE_LINES_MAX, PERMISSIONS_OPEN_MAX};
+use runwarden::agents::acp::{GARBAGE_LINES_MAX, LOAD_SILENCE_MAX, PERMISSIONS_OPEN_MAX};
 use runwarden::agents::{AgentConfig, build_with};
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::agent::{FailureKind, QuestionReply};
-use runwarden_runtime::ports::{Agent, AgentEvent, Construction, EventSink, Returned, Signal};
+use runwarden_runtime::ports::{
+    Agent, AgentContext, AgentEvent, AgentFactory, Construction, EventSink, Returned, Signal,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -30,8 +33,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a test started.
 struct Started {
+    factory: Arc<dyn AgentFactory>,
     agent: Arc<dyn Agent>,
     folder: TempDir,
+    world: ManualWorld,
 }
 
 /// Not a test of its own: the process that the others talk to.
@@ -109,14 +114,142 @@ fn a_process_that_answers_no_unknown_request_is_not_asked_again() {
 }
 
 #[test]
-fn after_a_death_a_new_process_goes_on_with_the_conversation() {
-    let started = start("dies_once");
-    let (_, returned) = block_on(collect(&started.agent, invocation(&["a"], None)));
-    assert_eq!(failure(&returned), Some(FailureKind::Provider), "{returned:?}");
+fn an_agent_whose_process_is_gone_is_lost_and_another_one_goes_on() {
+    for mode in ["dies_once", "dies_after"] {
+        let started = start(mode);
+        let (_, first) = block_on(collect(&started.agent, invocation(&["a"], None)));
+        let (seen, second) = block_on(collect(&started.agent, invocation(&["a", "b"], None)));
+        match mode {
+            "dies_once" => assert_eq!(failure(&first), Some(FailureKind::Lost), "{first:?}"),
+            _ => assert_eq!(first, Returned::Completed),
+        }
+        assert_eq!(failure(&second), Some(FailureKind::Lost), "{second:?}");
+        assert_eq!((seen.len(), started.processes().len()), (0, 1));
+        let other = started.again(None);
+        let (seen, returned) = block_on(collect(&other, invocation(&["a", "b"], None)));
+        assert_eq!(returned, Returned::Completed);
+        assert_eq!(prompt_texts(&said(&seen)).len(), 2, "the conversation and the prompt");
+        assert_eq!(started.processes().len(), 2);
+        other.close();
+        started.end();
+    }
+}
+
+/// What an agent can do is known once it was spoken to; without a way back to its sessions it runs with
+/// context `transcript`.
+#[test]
+fn an_agent_declares_what_its_process_can_do() {
+    for (mode, context) in [
+        ("echo", AgentContext::Transcript),
+        ("loads", AgentContext::Own),
+        ("resumes", AgentContext::Own),
+    ] {
+        let started = start(mode);
+        assert_eq!(started.factory.profile().context(), AgentContext::Transcript);
+        let probed = block_on(started.factory.probe()).unwrap();
+        assert_eq!((probed.context(), probed.available), (context, true), "{mode}");
+        assert_eq!(probed.capabilities().resume, context == AgentContext::Own);
+        assert_eq!(started.factory.profile(), probed);
+        started.assert_no_process();
+        started.end();
+    }
+    let started = start("dies_at_once");
+    assert!(block_on(started.factory.probe()).is_err());
+    assert!(!started.factory.profile().available);
+    started.end();
+}
+
+#[test]
+fn a_session_that_can_be_taken_up_is_and_what_is_repeated_of_it_is_not_shown() {
+    for (mode, method) in [("loads", "session/load"), ("resumes", "session/resume")] {
+        let started = start(mode);
+        assert_eq!(started.agent.conversation(), None);
+        block_on(collect(&started.agent, invocation(&["a"], None)));
+        let handle = started.agent.conversation();
+        assert_eq!(handle.as_deref(), Some("s-1"));
+        started.agent.close();
+        let other = started.again(handle);
+        let (seen, returned) = block_on(collect(&other, invocation(&["a", "b"], None)));
+        assert_eq!(returned, Returned::Completed, "{mode}");
+        assert_eq!(prompt_texts(&said(&seen)), ["b"], "{mode}");
+        assert!(started.told().contains(method), "{}", started.told());
+        assert_eq!(other.conversation().as_deref(), Some("s-1"));
+        other.close();
+        started.end();
+    }
+}
+
+#[test]
+fn a_session_that_cannot_be_loaded_becomes_a_new_one_that_is_told_the_conversation() {
+    for (mode, processes) in [("refuses_load", 1), ("dies_in_load", 2), ("answers_no_load", 2)] {
+        let started = start(mode);
+        let other = started.again(Some("s-0".to_owned()));
+        let (seen, returned) = if mode == "answers_no_load" {
+            let call = collect(&other, invocation(&["a", "b"], None));
+            let passing = async {
+                started.world.somebody_sleeps().await;
+                started.world.advance(LOAD_SILENCE_MAX);
+                std::future::pending().await
+            };
+            block_on(call.or(passing))
+        } else {
+            block_on(collect(&other, invocation(&["a", "b"], None)))
+        };
+        assert_eq!(returned, Returned::Completed, "{mode}");
+        let texts = prompt_texts(&said(&seen));
+        assert_eq!((texts.len(), texts[1].as_str()), (2, "b"), "{mode}");
+        assert_eq!(started.processes().len(), processes, "{mode}");
+        other.close();
+        started.end();
+    }
+}
+
+#[test]
+fn models_and_modes_are_chosen_and_a_change_of_mode_is_shown() {
+    let extra = json!({"model": "large", "mode": "Plan"});
+    let started = start_configured("chooses", extra);
+    let profile = block_on(started.factory.probe()).unwrap();
+    assert_eq!(profile.models, ["small", "large"]);
+    assert_eq!(profile.default_model.as_deref(), Some("large"));
+    let set = |started: &Started, text: &str| started.told().matches(text).count();
+    let (model, mode) = (r#""value":"large""#, r#""modeId":"plan""#);
+    assert_eq!((set(&started, model), set(&started, mode)), (1, 1), "{}", started.told());
+    for (run_model, value) in [(None, "large"), (Some("small"), "small"), (None, "large")] {
+        let before = set(&started, &format!(r#""value":"{value}""#));
+        let (seen, returned) = block_on(collect(&started.agent, invocation(&["a"], run_model)));
+        assert_eq!((said(&seen).as_str(), returned), ("chosen", Returned::Completed));
+        assert_eq!(set(&started, &format!(r#""value":"{value}""#)), before + 1);
+    }
+    assert_eq!(set(&started, mode), 2, "the mode is chosen once per process");
+    let (_, returned) = block_on(collect(&started.agent, invocation(&["a"], Some("huge"))));
+    let Returned::Failed(refused) = returned else { panic!("{returned:?}") };
+    assert_eq!(refused.kind, FailureKind::Refused);
+    assert!(refused.detail.contains("no model `huge`; it offers: small, large"), "{refused}");
+    let (_, returned) = block_on(collect(&started.agent, invocation(&["a"], Some("small"))));
+    assert_eq!((returned, started.processes().len()), (Returned::Completed, 2));
+    started.end();
+
+    let started = start("chooses");
+    let (seen, _) = block_on(collect(&started.agent, invocation(&["a"], None)));
+    let value = json!({"text": "Mode: Plan", "mode": {"id": "plan", "name": "Plan"}});
+    assert!(seen.contains(&Seen::Update { item: 1, kind: ItemKind::Notice, value }), "{seen:?}");
+    started.end();
+    for extra in [json!({"model": "large"}), json!({"mode": "plan"})] {
+        let started = start_configured("echo", extra);
+        let (_, returned) = block_on(collect(&started.agent, invocation(&["a"], None)));
+        assert_eq!(failure(&returned), Some(FailureKind::Refused), "{returned:?}");
+        assert_eq!(block_on(started.factory.probe()).unwrap_err().kind, FailureKind::Refused);
+        started.end();
+    }
+}
+
+#[test]
+fn the_next_prompt_waits_until_the_agent_has_cleaned_up() {
+    let started = start("cleans_up_slowly");
+    let (_, returned) = started.run_signalling(&[Signal::Interrupt]);
+    assert_eq!(returned, Returned::Interrupted);
     let (seen, returned) = block_on(collect(&started.agent, invocation(&["a", "b"], None)));
-    assert_eq!(returned, Returned::Completed);
-    assert_eq!(prompt_texts(&said(&seen)).len(), 2);
-    assert_eq!(started.processes().len(), 2);
+    assert_eq!((said(&seen).as_str(), returned), ("clean", Returned::Completed));
     started.end();
 }
 
@@ -126,8 +259,10 @@ fn each_misbehaviour_ends_in_one_true_way_and_leaves_no_process() {
     for (mode, expected) in [
         ("dies_at_once", failed(FailureKind::Provider)),
         ("dies_in_session_new", failed(FailureKind::Provider)),
-        ("dies_in_prompt", failed(FailureKind::Provider)),
-        ("dies_and_leaves_a_child", failed(FailureKind::Provider)),
+        ("names_no_session", failed(FailureKind::Malformed)),
+        ("dies_in_prompt", failed(FailureKind::Lost)),
+        ("dies_in_permission", failed(FailureKind::Lost)),
+        ("dies_and_leaves_a_child", failed(FailureKind::Lost)),
         ("answers_an_error", failed(FailureKind::Provider)),
         ("wants_login", failed(FailureKind::Unauthorized)),
         ("other_version", failed(FailureKind::Malformed)),
@@ -143,7 +278,8 @@ fn each_misbehaviour_ends_in_one_true_way_and_leaves_no_process() {
         ("out_of_tokens", None),
     ] {
         let started = start(mode);
-        let (seen, returned) = block_on(collect(&started.agent, invocation(&["a"], None)));
+        let call = collect_with(&started.agent, invocation(&["a"], None), |_| None);
+        let (seen, returned) = block_on(call);
         match expected {
             Some(kind) => assert_eq!(failure(&returned), kind, "{mode}: {returned:?}"),
             None => {
@@ -249,18 +385,20 @@ fn what_ignores_cancel_is_terminated_and_then_killed() {
 
 #[test]
 fn an_interrupt_during_the_start_ends_the_process() {
-    let started = start("says_nothing");
-    let (sink, _events) = EventSink::bounded(8);
-    let returned = block_on(async {
-        let mut call = Arc::clone(&started.agent).invoke(invocation(&["a"], None), sink);
-        while started.processes().is_empty() {
-            assert_eq!(poll_once(&mut call).await, None);
-        }
-        started.agent.signal(Signal::Interrupt);
-        call.await
-    });
-    assert_eq!(returned, Returned::Interrupted);
-    started.end();
+    for mode in ["says_nothing", "says_nothing_in_session_new"] {
+        let started = start(mode);
+        let (sink, _events) = EventSink::bounded(8);
+        let returned = block_on(async {
+            let mut call = Arc::clone(&started.agent).invoke(invocation(&["a"], None), sink);
+            while started.processes().is_empty() {
+                assert_eq!(poll_once(&mut call).await, None);
+            }
+            started.agent.signal(Signal::Interrupt);
+            call.await
+        });
+        assert_eq!(returned, Returned::Interrupted);
+        started.end();
+    }
 }
 
 #[test]
@@ -303,6 +441,12 @@ fn start(mode: &str) -> Started {
     start_with(mode, program.to_str().unwrap(), &[], &ManualWorld::standing())
 }
 
+/// An agent with more keys in its configuration.
+fn start_configured(mode: &str, extra: Value) -> Started {
+    let program = std::env::current_exe().unwrap();
+    start_in(mode, program.to_str().unwrap(), &[], extra, &ManualWorld::standing())
+}
+
 /// An agent that SIGTERM does not end: what is ignored stays ignored in a program that is executed.
 fn start_deaf(mode: &str) -> Started {
     let program = std::env::current_exe().unwrap();
@@ -312,18 +456,30 @@ fn start_deaf(mode: &str) -> Started {
 }
 
 fn start_with(mode: &str, command: &str, args: &[&str], world: &ManualWorld) -> Started {
+    start_in(mode, command, args, json!({}), world)
+}
+
+fn start_in(
+    mode: &str,
+    command: &str,
+    args: &[&str],
+    extra: Value,
+    world: &ManualWorld,
+) -> Started {
     let folder = TempDir::new().unwrap();
     let args: Vec<&str> =
         args.iter().copied().chain(["--exact", "agent_process", "--nocapture"]).collect();
-    let config: AgentConfig = serde_json::from_value(json!({
+    let mut config = json!({
         "name": "hostile", "kind": "acp", "command": command, "args": args, "cwd": folder.path(),
         "env": {MODE_VARIABLE: mode, FOLDER_VARIABLE: folder.path()},
-    }))
-    .unwrap();
+    });
+    config.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    let config: AgentConfig = serde_json::from_value(config).unwrap();
     let environment = |name: &str| std::env::var(name).ok();
     let agents = build_with(&[config], world, &environment).unwrap();
-    let agent = block_on(agents.default_agent().construct(Construction::default())).unwrap();
-    Started { agent, folder }
+    let factory = Arc::clone(agents.default_agent());
+    let agent = block_on(factory.construct(Construction::default())).unwrap();
+    Started { factory, agent, folder, world: world.clone() }
 }
 
 impl Started {
@@ -354,6 +510,11 @@ impl Started {
         (seen, returned)
     }
 
+    /// Another agent of the same kind, as after a restart of the server.
+    fn again(&self, resume: Option<String>) -> Arc<dyn Agent> {
+        block_on(self.factory.construct(Construction { model: None, resume })).unwrap()
+    }
+
     fn processes(&self) -> Vec<u32> {
         processes(self.folder.path())
     }
@@ -364,10 +525,8 @@ impl Started {
 
     /// Drops the agent: nothing of it may be left.
     fn end(self) {
-        let Self { agent, folder } = self;
-        agent.close();
-        let ended = Self { agent, folder };
-        ended.assert_no_process();
+        self.agent.close();
+        self.assert_no_process();
     }
 
     fn assert_no_process(&self) {

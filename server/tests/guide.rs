@@ -84,6 +84,24 @@ fn the_commands_for_llama_cpp_give_an_agent_that_answers() {
     assert!(terminal["usage"]["output"].as_u64().unwrap() > 0, "{terminal}");
 }
 
+#[test]
+fn the_command_for_the_example_agent_installs_what_it_needs() {
+    if !tools::is_slow_run("the_command_for_the_example_agent_installs_what_it_needs") {
+        return;
+    }
+    let Some(_node) = tools::node() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let example = Path::new("tests/adapters/acp");
+    std::fs::create_dir_all(folder.path().join(example)).unwrap();
+    for file in ["package.json", "package-lock.json"] {
+        let file = example.join(file);
+        std::fs::copy(project().join(&file), folder.path().join(&file)).unwrap();
+    }
+    let page = guide();
+    run(blocks(&page, "sh acp").next().unwrap(), folder.path());
+    assert!(folder.path().join(example).join("node_modules/@agentclientprotocol/sdk").is_dir());
+}
+
 fn guide() -> String {
     std::fs::read_to_string(project().join("docs/agents.md")).unwrap()
 }

@@ -43,6 +43,7 @@ fn agent_of(url: &str, world: &ManualWorld, roots: Option<String>) -> Arc<dyn Ag
         model: Some("ok".into()),
         models: Vec::new(),
         key_env: Some("FAKE_KEY".into()),
+        mode: None,
         command: None,
         args: Vec::new(),
         env: BTreeMap::new(),

@@ -22,12 +22,15 @@ pub fn schema() -> Value {
     });
     let mut definitions = from_client.take_definitions(true);
     definitions.extend(from_server.take_definitions(true));
-    json!({
+    let mut schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Runwarden protocol 1",
         "description": "Each property describes one kind of thing that goes over the wire.",
         "type": "object",
         "properties": properties,
         "$defs": definitions,
-    })
+    });
+    // The order does not depend on how the build represents a JSON object.
+    schema.sort_all_objects();
+    schema
 }

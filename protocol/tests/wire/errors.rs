@@ -1,5 +1,7 @@
 //! The builder of error payloads.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 use runwarden_protocol::errors::{BuildError, ErrorBuilder, GuardedClock, Stamp, timestamp};
 use runwarden_protocol::wire::codes::Retryable;
@@ -37,8 +39,8 @@ fn a_payload_has_exactly_its_twelve_fields() {
         let value = serde_json::to_value(built(*code)).unwrap();
         let object = value.as_object().unwrap();
         assert_eq!(object.len(), 12);
-        let null = object.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| name);
-        assert_eq!(null.collect::<Vec<_>>(), nullable);
+        let null = object.iter().filter(|(_, value)| value.is_null()).map(|(name, _)| &**name);
+        assert_eq!(null.collect::<BTreeSet<_>>(), nullable.into_iter().collect());
     }
     let valid = serde_json::to_value(built(Code::HandlerError)).unwrap();
     for (field, _) in valid.as_object().unwrap() {

@@ -57,6 +57,12 @@ pub trait Agent: Send + Sync + 'static {
     /// [`Signal::Interrupt`]; a process gets its signals (REG-15).
     fn signal(&self, signal: Signal);
 
+    /// The handle by which another agent finds the conversation again as it is after the last invocation
+    /// that came to its end; `None` where that is not possible (AGT-03).
+    fn conversation(&self) -> Option<String> {
+        None
+    }
+
     /// Releases what the agent holds. Called once, after the last use.
     fn close(&self);
 }

@@ -74,6 +74,17 @@ pub trait Store: Clone + Send + Sync + 'static {
         session_id: SessionId,
     ) -> impl Future<Output = Result<Vec<ContextMessage>, StoreFailure>> + Send;
 
+    /// The handle by which this agent finds the conversation of the session again; `None` where it has
+    /// none, or another agent ran in the session since (AGT-03).
+    fn conversation(
+        &self,
+        session_id: SessionId,
+        agent: String,
+    ) -> impl Future<Output = Result<Option<String>, StoreFailure>> + Send {
+        let _ = (session_id, agent);
+        std::future::ready(Ok(None))
+    }
+
     /// Reads a page of a run's journal after `after` (JRN-15).
     fn journal(
         &self,
@@ -313,6 +324,9 @@ pub struct Settlement {
     pub error: Option<StoredError>,
     /// What the run used.
     pub usage: Usage,
+    /// The handle by which the run's agent finds the conversation again, if it told one; `None` keeps
+    /// what is stored for the same agent and drops what is stored for another (AGT-03).
+    pub conversation: Option<String>,
     /// When.
     pub at: Instant,
     /// Whether recovery settles: then a content-free provenance row is written too (INV-11, RST-06).

@@ -86,6 +86,10 @@ pub(super) struct RunState {
     pub(super) kill: Option<Sender<()>>,
     /// While it is there the construction of an agent goes on.
     pub(super) construction: Option<Sender<()>>,
+    /// The agent that is called now.
+    pub(super) invoked: Option<Arc<dyn Agent>>,
+    /// The handle that the agent told after its call (AGT-03).
+    pub(super) conversation: Option<String>,
 }
 
 /// A live frame with the number of its row.

@@ -75,6 +75,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     row_ids: [self.hub.message_id(), self.hub.message_id()],
                     error: error.as_ref().map(stored_error),
                     usage,
+                    conversation: self.conversation_of(run_id),
                     at,
                     recovery,
                 };
@@ -134,6 +135,10 @@ impl<W: World, S: Store> Driver<W, S> {
         });
     }
 
+    fn conversation_of(&self, run_id: RunId) -> Option<String> {
+        self.runs.get(&run_id).and_then(|run| run.conversation.clone())
+    }
+
     /// The error of a failed run, made once (ENV-3, ERR-26).
     fn error_of(&mut self, run_id: RunId, verdict: &Verdict) -> Option<ErrorData> {
         let failure = verdict.failure.filter(|_| verdict.outcome == Outcome::Failed)?;
@@ -185,15 +190,22 @@ impl<W: World, S: Store> Driver<W, S> {
 
     fn construct(&mut self, run_id: RunId) {
         let Some(run) = self.runs.get_mut(&run_id) else { return };
-        let construction = Construction { model: run.model.clone(), resume: None };
+        let (agent, model) = (run.agent.clone(), run.model.clone());
         let Some(factory) = self.hub.agent(&run.agent).cloned() else {
             self.answer_next(PortAnswer::Constructed(run_id, None));
             return;
         };
         let (goes_on, abandoned) = async_channel::bounded(1);
         run.construction = Some(goes_on);
+        let (store, session_id) = (self.hub.store().clone(), self.session_id);
         self.call(async move {
             let made = async {
+                // Without it the agent is told the conversation, which is right too.
+                let resume = store.conversation(session_id, agent).await.unwrap_or_else(|failure| {
+                    tracing::warn!(%run_id, %failure, "the handle of a conversation was not read");
+                    None
+                });
+                let construction = Construction { model, resume };
                 factory.construct(construction).await.map_err(|failure| failure.to_string())
             };
             let given_up = async {
@@ -257,6 +269,7 @@ impl<W: World, S: Store> Driver<W, S> {
         let (kill, killed) = async_channel::bounded(1);
         run.progress = Some(Box::pin(progress));
         run.kill = Some(kill);
+        run.invoked = Some(agent.clone());
         let context = run.context.take().unwrap_or_default();
         let invocation = Invocation { run_id, context, model: run.model.clone() };
         let world = self.hub.world().clone();
@@ -336,6 +349,14 @@ impl<W: World, S: Store> Driver<W, S> {
         };
         if let Some(run) = self.runs.get_mut(&run_id) {
             run.progress = None;
+            let agent = run.invoked.take();
+            // What a failed call left of the conversation is not known.
+            run.conversation = match result {
+                CallResult::Completed | CallResult::Interrupted => {
+                    agent.and_then(|agent| agent.conversation())
+                }
+                CallResult::Failed { .. } | CallResult::Lost => None,
+            };
         }
         self.answer_next(PortAnswer::Returned(run_id, result));
     }
@@ -385,6 +406,8 @@ impl RunState {
             progress: None,
             kill: None,
             construction: None,
+            invoked: None,
+            conversation: None,
         }
     }
 }

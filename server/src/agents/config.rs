@@ -23,7 +23,8 @@ pub struct AgentConfig {
     /// `http://127.0.0.1:8080/v1`.
     #[serde(default)]
     pub base_url: Option<String>,
-    /// Of `openai`: the model used when a session names none; left out, the first of `models`.
+    /// The model used when a session names none. Of `openai`: left out, the first of `models`. Of `acp`:
+    /// the id or name of one that the agent offers; left out, the agent decides.
     #[serde(default)]
     pub model: Option<String>,
     /// Of `openai`: the models people may choose from.
@@ -32,6 +33,9 @@ pub struct AgentConfig {
     /// Of `openai`: name of the environment variable that holds the key. Without it no key is sent.
     #[serde(default)]
     pub key_env: Option<String>,
+    /// Of `acp`: the id or name of the mode a session begins in; left out, the agent decides.
+    #[serde(default)]
+    pub mode: Option<String>,
     /// Of `acp`: the program, looked up in `PATH` unless it contains a `/`.
     #[serde(default)]
     pub command: Option<String>,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use runwarden_runtime::ports::{AgentFactory, World};
 
-use acp::{AcpCommand, AcpFactory, Processes};
+use acp::{AcpCommand, AcpDefaults, AcpFactory, Processes};
 pub use config::{AgentConfig, AgentConfigError, AgentKind};
 use demo::DemoFactory;
 use openai::{Endpoint, Models, OpenAiFactory, TlsRoots};
@@ -28,7 +28,7 @@ pub const LABEL_CHARS_MAX: usize = 80;
 /// Most models one agent may offer.
 pub const MODELS_MAX: usize = 64;
 
-/// Most characters of a model's name.
+/// Most characters of a model's name, and of a mode's.
 pub const MODEL_CHARS_MAX: usize = 128;
 
 /// The configured agents, at least one.
@@ -124,6 +124,7 @@ fn demo_config() -> AgentConfig {
         model: None,
         models: Vec::new(),
         key_env: None,
+        mode: None,
         command: None,
         args: Vec::new(),
         env: BTreeMap::new(),
@@ -139,9 +140,10 @@ fn check_names(config: &AgentConfig) -> Result<(), AgentConfigError> {
     let names = [("name", Some(&config.name), NAME_CHARS_MAX)];
     let labels = [("label", config.label.as_ref(), LABEL_CHARS_MAX)];
     let model = [("model", config.model.as_ref(), MODEL_CHARS_MAX)];
+    let mode = [("mode", config.mode.as_ref(), MODEL_CHARS_MAX)];
     let models = config.models.iter().map(|model| ("models", Some(model), MODEL_CHARS_MAX));
-    for (field, value, characters_max) in names.into_iter().chain(labels).chain(model).chain(models)
-    {
+    let fields = names.into_iter().chain(labels).chain(model).chain(mode).chain(models);
+    for (field, value, characters_max) in fields {
         let Some(value) = value else { continue };
         if value.trim().is_empty() || value.chars().count() > characters_max {
             let agent = config.name.chars().take(NAME_CHARS_MAX).collect();
@@ -155,22 +157,23 @@ fn check_names(config: &AgentConfig) -> Result<(), AgentConfigError> {
 fn check_fields(config: &AgentConfig) -> Result<(), AgentConfigError> {
     let of_openai = [
         ("base_url", config.base_url.is_some()),
-        ("model", config.model.is_some()),
         ("models", !config.models.is_empty()),
         ("key_env", config.key_env.is_some()),
     ];
+    let of_both = [("model", config.model.is_some())];
     let of_acp = [
+        ("mode", config.mode.is_some()),
         ("command", config.command.is_some()),
         ("args", !config.args.is_empty()),
         ("env", !config.env.is_empty()),
         ("cwd", config.cwd.is_some()),
     ];
-    let (openai, acp): (&[_], &[_]) = match config.kind {
-        AgentKind::Demo => (&of_openai, &of_acp),
-        AgentKind::Openai => (&[], &of_acp),
-        AgentKind::Acp => (&of_openai, &[]),
+    let (openai, both, acp): (&[_], &[_], &[_]) = match config.kind {
+        AgentKind::Demo => (&of_openai, &of_both, &of_acp),
+        AgentKind::Openai => (&[], &[], &of_acp),
+        AgentKind::Acp => (&of_openai, &[], &[]),
     };
-    match openai.iter().chain(acp).find(|(_, is_set)| *is_set) {
+    match openai.iter().chain(both).chain(acp).find(|(_, is_set)| *is_set) {
         Some((field, _)) => Err(AgentConfigError::Meaningless {
             agent: config.name.clone(),
             kind: config.kind.name(),
@@ -200,7 +203,9 @@ fn build_acp<W: World>(
     let command =
         AcpCommand::find(command, args, env, config.cwd.as_deref(), search_path.as_deref())
             .map_err(|source| AgentConfigError::Command { agent: agent.clone(), source })?;
-    Ok(AcpFactory::new(agent, label(config), command, world.clone(), processes.clone()))
+    let defaults = AcpDefaults { model: config.model.clone(), mode: config.mode.clone() };
+    let (label, world) = (label(config), world.clone());
+    Ok(AcpFactory::new(agent, label, command, defaults, world, processes.clone()))
 }
 
 fn missing(config: &AgentConfig, field: &'static str, hint: &'static str) -> AgentConfigError {

@@ -17,7 +17,7 @@ use super::column::Column;
 use super::errors;
 use super::fault::{Fault, misuse};
 use super::journal::{self, TurnStep};
-use super::{changes, keys, messages, sessions};
+use super::{changes, conversations, keys, messages, sessions};
 
 /// Settlements kept per session (OWN-15).
 const SETTLEMENTS_KEPT: u64 = 64;
@@ -168,6 +168,10 @@ fn settle(connection: &Connection, settlement: &Settlement) -> Result<Committed,
     let rows_before = head.message_count;
     if settlement.outcome != Outcome::Superseded {
         check_owner(&head, settlement)?;
+        if let Some(pending) = &head.pending {
+            let handle = settlement.conversation.as_deref();
+            conversations::keep(connection, head.session_id, &pending.agent, handle)?;
+        }
         add_rows(connection, &mut head, &run, settlement)?;
         sessions::update(connection, &head)?;
     }

@@ -6,6 +6,7 @@
 mod changes;
 mod column;
 mod commits;
+mod conversations;
 mod errors;
 mod fault;
 pub mod inspect;
@@ -215,6 +216,14 @@ impl Store for SqliteStore {
 
     async fn context(&self, session_id: SessionId) -> Result<Vec<ContextMessage>, StoreFailure> {
         self.read(move |connection| messages::context(connection, session_id)).await
+    }
+
+    async fn conversation(
+        &self,
+        session_id: SessionId,
+        agent: String,
+    ) -> Result<Option<String>, StoreFailure> {
+        self.read(move |connection| Ok(conversations::find(connection, session_id, &agent)?)).await
     }
 
     async fn journal(&self, run_id: RunId, after: Seq) -> Result<JournalPage, StoreFailure> {

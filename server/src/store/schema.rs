@@ -2,7 +2,8 @@
 
 /// What leads from one version of the tables of `sessions.db`, kept in `user_version`, to the next: the first
 /// entry from version 1 to version 2. New files get the newest tables at once.
-pub(super) const SESSIONS_UPGRADES: &[&str] = &["
+pub(super) const SESSIONS_UPGRADES: &[&str] = &[
+    "
 ALTER TABLE sessions ADD COLUMN usage_cost INTEGER;
 ALTER TABLE sessions ADD COLUMN usage_context_used INTEGER;
 ALTER TABLE sessions ADD COLUMN usage_context_max INTEGER;
@@ -12,7 +13,17 @@ ALTER TABLE messages ADD COLUMN usage_context_max INTEGER;
 ALTER TABLE runs ADD COLUMN usage_cost INTEGER;
 ALTER TABLE runs ADD COLUMN usage_context_used INTEGER;
 ALTER TABLE runs ADD COLUMN usage_context_max INTEGER;
-"];
+",
+    CONVERSATIONS,
+];
+
+/// Where agents find their own record of a conversation again; also a part of [`SESSIONS`].
+pub(super) const CONVERSATIONS: &str = "CREATE TABLE conversations (
+    session_id INTEGER PRIMARY KEY NOT NULL,
+    agent TEXT NOT NULL,
+    handle TEXT NOT NULL
+) WITHOUT ROWID;
+";
 
 /// `application_id` of `sessions.db`: "RWNS".
 pub(super) const SESSIONS_APPLICATION: i64 = 0x5257_4e53;
@@ -83,6 +94,12 @@ CREATE TABLE messages (
     UNIQUE (session_id, position),
     UNIQUE (session_id, message_id)
 );
+
+CREATE TABLE conversations (
+    session_id INTEGER PRIMARY KEY NOT NULL,
+    agent TEXT NOT NULL,
+    handle TEXT NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE runs (
     run_id INTEGER PRIMARY KEY NOT NULL,

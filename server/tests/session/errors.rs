@@ -37,7 +37,8 @@ fn a_failed_run_carries_its_error_and_keeps_it_until_acknowledged() {
     assert_eq!(client.follow(&mut view), "failed");
     assert_settled(&server, &mut client, &session, &view, "/fail");
     let error = view.terminal.as_ref().unwrap()["error"].clone();
-    let fields: Vec<&str> = error.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut fields: Vec<&str> = error.as_object().unwrap().keys().map(String::as_str).collect();
+    fields.sort_unstable();
     assert_eq!(fields, FIELDS);
     assert_eq!(error["code"], "turn_failed");
     assert_eq!((&error["scope"], &error["severity"]), (&json!("session"), &json!("error")));

@@ -70,7 +70,7 @@ fn a_process_that_ignores_stop_is_killed_within_twelve_seconds() {
 
 #[test]
 fn after_a_death_the_session_goes_on_and_the_new_process_knows_the_conversation() {
-    let (server, folder) = serve("dies_once", "");
+    let (server, folder) = serve("dies_midway_once", "");
     let mut client = Client::connect(&server);
     let session = client.new_session();
     let mut view = client.prompt(&session, "remember the sea");

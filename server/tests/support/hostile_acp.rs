@@ -28,14 +28,22 @@ pub(crate) fn be_the_agent_if_asked() {
     // Ends the line that the test harness began.
     say("");
     note(&folder, PROCESSES, &std::process::id().to_string());
+    if mode != "light" {
+        start_helper(&mode);
+    }
+    Hostile { mode, folder }.serve();
+    exit(0)
+}
+
+/// A process of the agent's own, which outlives it unless somebody ends it.
+#[expect(clippy::zombie_processes, reason = "the agent ends before it")]
+fn start_helper(mode: &str) {
     let mut helper = Command::new("sleep");
     helper.arg("600").stdin(Stdio::null()).stderr(Stdio::null());
     if mode != "dies_and_leaves_a_child" {
         helper.stdout(Stdio::null());
     }
     helper.spawn().unwrap();
-    Hostile { mode, folder }.serve();
-    exit(0)
 }
 
 /// The leaders of the process groups that were started with this folder.
@@ -78,9 +86,12 @@ impl Hostile {
             let id = &message["id"];
             match message["method"].as_str() {
                 Some("initialize") => self.greet(id),
-                Some("session/new") if self.mode == "wants_login" => fail(id, -32_000, "log in"),
-                Some("session/new") if self.mode == "dies_in_session_new" => exit(0),
-                Some("session/new") => answer(id, &json!({"sessionId": "s-1"})),
+                Some("session/new") => self.open(id),
+                Some("session/load" | "session/resume") => self.load(id, &message),
+                Some(method) if method.starts_with("session/set_") => {
+                    note(&self.folder, TOLD, &message.to_string());
+                    answer(id, &json!({}));
+                }
                 Some("session/prompt") => {
                     note(&self.folder, TOLD, &message["params"]["prompt"].to_string());
                     self.prompted(id, &message["params"]["prompt"]);
@@ -96,20 +107,96 @@ impl Hostile {
     }
 
     fn greet(&self, id: &Value) {
+        let able = |capabilities: Value| {
+            answer(id, &json!({"protocolVersion": 1, "agentCapabilities": capabilities}));
+        };
         match self.mode.as_str() {
             "says_nothing" => wait_for_ever(),
+            "resumes" => able(json!({"sessionCapabilities": {"resume": {}}})),
+            "loads" | "refuses_load" | "dies_in_load" | "answers_no_load" => {
+                able(json!({"loadSession": true}));
+            }
             "other_version" => answer(id, &json!({"protocolVersion": 7})),
             _ => answer(id, &json!({"protocolVersion": 1, "agentCapabilities": {}})),
+        }
+    }
+
+    fn open(&self, id: &Value) {
+        note(&self.folder, TOLD, "session/new");
+        match self.mode.as_str() {
+            "wants_login" => fail(id, -32_000, "log in"),
+            "dies_in_session_new" => exit(0),
+            "says_nothing_in_session_new" => wait_for_ever(),
+            "names_no_session" => answer(id, &json!({})),
+            "chooses" => answer(
+                id,
+                &json!({"sessionId": "s-1",
+                    "modes": {"currentModeId": "code", "availableModes": [
+                        {"id": "code", "name": "Code"}, {"id": "plan", "name": "Plan"}]},
+                    "configOptions": [{"id": "the-model", "name": "Model", "category": "model",
+                        "type": "select", "currentValue": "small", "options": [
+                            {"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]}],
+                }),
+            ),
+            _ => answer(id, &json!({"sessionId": "s-1"})),
+        }
+    }
+
+    fn load(&self, id: &Value, message: &Value) {
+        note(&self.folder, TOLD, &message.to_string());
+        match self.mode.as_str() {
+            "refuses_load" => fail(id, -32_002, "no such session"),
+            "dies_in_load" => exit(0),
+            "answers_no_load" => wait_for_ever(),
+            "resumes" => answer(id, &json!({})),
+            _ => {
+                chunk("user_message_chunk", "said before");
+                text("answered before");
+                answer(id, &Value::Null);
+                text("answered before, again");
+            }
         }
     }
 
     fn prompted(&self, id: &Value, prompt: &Value) {
         match self.mode.split(':').next().unwrap() {
             "happy" => happy(id),
-            "echo" | "knows_no_errors" => end_with(id, &prompt.to_string()),
-            "dies_once" => {
+            "light"
+                if prompt.as_array().and_then(|blocks| blocks.last()).unwrap()["text"]
+                    == "work" =>
+            {
+                self.work_until_cancelled(id);
+            }
+            "dies_silently" => exit(1),
+            "floods_after_cancel" => {
+                text("working");
+                note(&self.folder, TOLD, &hear().unwrap().to_string());
+                loop {
+                    text("late");
+                }
+            }
+            "echo" | "light" | "knows_no_errors" | "loads" | "resumes" | "refuses_load"
+            | "dies_in_load" | "answers_no_load" => end_with(id, &prompt.to_string()),
+            "chooses" => {
+                update(&json!({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}));
+                end_with(id, "chosen");
+            }
+            "dies_after" => {
+                end_with(id, &prompt.to_string());
+                exit(0)
+            }
+            "dies_in_permission" => {
+                send_permission();
+                text("asked");
+                exit(1)
+            }
+            "cleans_up_slowly" => self.clean_up_slowly(id),
+            mode @ ("dies_once" | "dies_midway_once") => {
                 let mark = Path::new(&self.folder).join("died");
                 if !mark.exists() {
+                    if mode == "dies_midway_once" {
+                        text("working");
+                    }
                     std::fs::write(mark, "").unwrap();
                     exit(1);
                 }
@@ -149,6 +236,22 @@ impl Hostile {
         answer(id, &json!({"stopReason": reason}));
         answer(id, &json!({"stopReason": "refusal"}));
         text("later");
+    }
+
+    /// After a cancelled prompt it goes on talking before it looks at what it is told next.
+    fn clean_up_slowly(&self, id: &Value) {
+        let mark = Path::new(&self.folder).join("cancelled");
+        if mark.exists() {
+            return end_with(id, "clean");
+        }
+        std::fs::write(mark, "").unwrap();
+        text("working");
+        note(&self.folder, TOLD, &hear().unwrap().to_string());
+        answer(id, &json!({"stopReason": "cancelled"}));
+        for _ in 0..50 {
+            text("cleaning up");
+            std::thread::sleep(std::time::Duration::from_millis(4));
+        }
     }
 
     fn ask_much(&self, id: &Value) {

@@ -70,6 +70,19 @@ pub(crate) fn browser_tests() -> Option<PathBuf> {
     )
 }
 
+/// The folder of the example agent with its packages, or `None` when the test is to be skipped.
+///
+/// # Panics
+/// When the packages are missing and [`REQUIRE_TOOLS`] is set.
+pub(crate) fn acp_adapter() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/adapters/acp");
+    let is_installed = folder.join("node_modules/@agentclientprotocol/sdk").is_dir();
+    required(
+        is_installed.then_some(folder),
+        "the packages of the example agent are missing: `npm ci --prefix tests/adapters/acp`",
+    )
+}
+
 fn required(found: Option<PathBuf>, what_to_do: &str) -> Option<PathBuf> {
     if found.is_none() {
         assert!(!is_set(REQUIRE_TOOLS), "{what_to_do}");

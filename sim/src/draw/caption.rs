@@ -20,9 +20,11 @@ pub(super) fn caption(entry: &Value) -> String {
 /// All content without the kind, with short ids.
 pub(super) fn detail(entry: &Value) -> String {
     let Some(fields) = entry.as_object() else { return String::new() };
+    // In the order of their names, however the build represents an object.
+    let mut fields: Vec<_> = fields.iter().filter(|(name, _)| *name != "kind").collect();
+    fields.sort_by_key(|(name, _)| *name);
     let details: Vec<_> = fields
-        .iter()
-        .filter(|(name, _)| *name != "kind")
+        .into_iter()
         .map(|(name, value)| match value {
             Value::String(text) => format!("{name}={text}"),
             other => format!("{name}={}", canonical_json(other)),

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agent_client_protocol_schema::v1::{CLIENT_METHOD_NAMES, Error, ErrorCode};
 use async_channel::{Receiver, Sender};
 use futures_lite::AsyncWriteExt;
 use runwarden_runtime::ports::agent::FailureKind;
@@ -26,8 +27,11 @@ pub const GARBAGE_LINES_MAX: usize = 1_000;
 /// Messages that wait to be read by an invocation, or to be written to the agent.
 const MESSAGES_WAITING_MAX: usize = 64;
 
+/// Most characters of an agent's error that are logged.
+const ERROR_CHARS_MAX: usize = 1_024;
+
 /// The request for a permission.
-pub(super) const REQUEST_PERMISSION: &str = "session/request_permission";
+pub(super) const REQUEST_PERMISSION: &str = CLIENT_METHOD_NAMES.session_request_permission;
 
 /// A running process. Dropping it kills its group.
 #[derive(Debug)]
@@ -93,7 +97,7 @@ impl Connection {
 
     /// Why it ended.
     pub(super) fn failure(&self) -> AgentFailure {
-        self.desk.lock().ended.clone().unwrap_or_else(|| failure("the agent's process has ended"))
+        self.desk.lock().ended.clone().unwrap_or_else(|| lost("the agent's process has ended"))
     }
 
     /// From now on messages are kept for the caller, in their order.
@@ -104,6 +108,48 @@ impl Connection {
             state.invocation = Some(sender);
         }
         Inbox { desk: &self.desk, incoming }
+    }
+
+    /// Asks and waits for the answer. Until it is there, requests of the agent are declined and what it
+    /// says is dropped.
+    ///
+    /// # Errors
+    /// What the agent answers, or that it is gone.
+    pub(super) async fn call(
+        &self,
+        inbox: &Inbox<'_>,
+        method: &str,
+        params: &Value,
+    ) -> Result<Value, AgentFailure> {
+        let asked = self.request(method, params).await;
+        loop {
+            if let Some(answer) = self.answer_or_other(inbox, method, asked).await? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Takes one message: the answer to the request `asked` of this method, or anything else.
+    ///
+    /// # Errors
+    /// As [`Connection::call`].
+    pub(super) async fn answer_or_other(
+        &self,
+        inbox: &Inbox<'_>,
+        method: &str,
+        asked: u64,
+    ) -> Result<Option<Value>, AgentFailure> {
+        match inbox.next().await {
+            Some(Incoming::Response { id, outcome }) if id == Some(asked) => {
+                outcome.map(Some).map_err(|error| refused(method, &error))
+            }
+            Some(Incoming::Request { id, method, .. }) => {
+                self.send(declined(&id, &method)).await;
+                Ok(None)
+            }
+            Some(Incoming::Response { .. } | Incoming::Notification { .. }) => Ok(None),
+            None => Err(self.failure()),
+        }
     }
 
     /// Sends a request and gives its id.
@@ -192,8 +238,8 @@ impl Reading {
         loop {
             let line = match lines.next().await {
                 Ok(Some(line)) => line,
-                Ok(None) => return failure("the agent's process ended or closed its output"),
-                Err(error) => return failure(&format!("the agent cannot be read: {error}")),
+                Ok(None) => return lost("the agent's process ended or closed its output"),
+                Err(error) => return lost(&format!("the agent cannot be read: {error}")),
             };
             if line.is_cut {
                 return malformed(format!("a message longer than {MESSAGE_BYTES_MAX} bytes"));
@@ -237,8 +283,21 @@ pub(super) fn malformed(detail: String) -> AgentFailure {
     AgentFailure { kind: FailureKind::Malformed, detail }
 }
 
-fn failure(detail: &str) -> AgentFailure {
-    AgentFailure { kind: FailureKind::Provider, detail: detail.to_owned() }
+/// The agent answered a request with an error.
+pub(super) fn refused(method: &str, error: &Error) -> AgentFailure {
+    let kind = match error.code {
+        ErrorCode::AuthRequired => FailureKind::Unauthorized,
+        ErrorCode::InvalidParams => FailureKind::Refused,
+        _ => FailureKind::Provider,
+    };
+    let code = i32::from(error.code);
+    let message: String = error.message.chars().take(ERROR_CHARS_MAX).collect();
+    AgentFailure { kind, detail: format!("{method} was answered with error {code}: {message}") }
+}
+
+/// The process is gone.
+pub(super) fn lost(detail: &str) -> AgentFailure {
+    AgentFailure { kind: FailureKind::Lost, detail: detail.to_owned() }
 }
 
 async fn write(mut stdin: ChildStdin, lines: Receiver<String>) {

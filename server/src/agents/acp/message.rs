@@ -1,9 +1,8 @@
 //! JSON-RPC 2.0 messages, one per line.
 
+use agent_client_protocol_schema::v1::Error;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-/// JSON-RPC: the method is not offered.
-const METHOD_NOT_FOUND: i64 = -32_601;
 
 /// What an agent sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +12,7 @@ pub(super) enum Incoming {
         /// The id of the request; `None` when it is none of ours.
         id: Option<u64>,
         /// The result, or the error.
-        outcome: Result<Value, RpcError>,
+        outcome: Result<Value, Error>,
     },
     /// A request of the agent.
     Request {
@@ -33,15 +32,6 @@ pub(super) enum Incoming {
     },
 }
 
-/// An error an agent answered with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RpcError {
-    /// Its code.
-    pub(super) code: i64,
-    /// Its text.
-    pub(super) message: String,
-}
-
 /// Reads one line; `None` for what is no JSON-RPC message.
 pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
     let mut message: Value = serde_json::from_slice(line).ok()?;
@@ -56,14 +46,23 @@ pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
         });
     }
     let outcome = match (fields.remove("error"), fields.remove("result")) {
-        (Some(error), _) if !error.is_null() => Err(RpcError {
-            code: error["code"].as_i64().unwrap_or_default(),
-            message: error["message"].as_str().unwrap_or_default().to_owned(),
-        }),
+        (Some(error), _) if !error.is_null() => {
+            Err(typed(&error).unwrap_or_else(Error::internal_error))
+        }
         (_, Some(result)) => Ok(result),
         (_, None) => return None,
     };
     Some(Incoming::Response { id: id.and_then(|id| id.as_u64()), outcome })
+}
+
+/// What the protocol's own types make of a value; `None` where it is not what it should be.
+pub(super) fn typed<'a, T: Deserialize<'a>>(value: &'a Value) -> Option<T> {
+    T::deserialize(value).ok()
+}
+
+/// The JSON form of one of the protocol's own types.
+pub(super) fn json<T: Serialize>(message: &T) -> Value {
+    serde_json::to_value(message).expect("messages of the protocol have a JSON form")
 }
 
 /// A request of ours.
@@ -83,7 +82,8 @@ pub(super) fn response(id: &Value, result: &Value) -> String {
 
 /// The answer to a request for something that is not offered.
 pub(super) fn not_offered(id: &Value, method: &str) -> String {
-    let error = json!({"code": METHOD_NOT_FOUND, "message": format!("{method} is not offered")});
+    let mut error = Error::method_not_found();
+    error.message = format!("{method} is not offered");
     line(&json!({"jsonrpc": "2.0", "id": id, "error": error}))
 }
 
@@ -102,9 +102,14 @@ mod tests {
             response,
             Some(Incoming::Response { id: Some(3), outcome: Ok(json!({"a": 1})) })
         );
-        let error = parse(br#"{"id":"x","error":{"code":-1,"message":"no"}}"#);
-        let no = RpcError { code: -1, message: "no".into() };
-        assert_eq!(error, Some(Incoming::Response { id: None, outcome: Err(no) }));
+        for (error, expected) in [
+            (r#"{"code":-1,"message":"no"}"#, Error::new(-1, "no")),
+            (r#""no""#, Error::internal_error()),
+        ] {
+            let line = format!(r#"{{"id":"x","error":{error}}}"#);
+            let expected = Incoming::Response { id: None, outcome: Err(expected) };
+            assert_eq!(parse(line.as_bytes()), Some(expected));
+        }
         let request = parse(br#"{"id":"x","method":"m","params":[1]}"#);
         let (method, params) = ("m".to_owned(), json!([1]));
         assert_eq!(request, Some(Incoming::Request { id: json!("x"), method, params }));

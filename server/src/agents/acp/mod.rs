@@ -1,15 +1,19 @@
 //! Any agent that speaks the Agent Client Protocol, version 1, as a child process over stdio.
 //!
-//! The process starts with the first invocation and serves the later ones of the same agent object,
-//! in one session of its own. A process that is new, because there was none or the last one ended or
-//! failed, is told the conversation so far in front of the prompt (AGT-03). Whatever the agent does, it
-//! is ended with everything it started: by SIGTERM and SIGKILL to its process group (REG-15), when an
+//! An agent object has one process in its life. It starts with the first invocation and serves the later
+//! ones in one session of its own; once it is gone, the object is lost and another one takes its place
+//! (REG-14). A new process takes up the session of the one before by its id where the agent can do that;
+//! otherwise it is told the conversation so far in front of the prompt (AGT-03). Whatever the agent does,
+//! it is ended with everything it started: by SIGTERM and SIGKILL to its process group (REG-15), when an
 //! invocation is dropped or fails, and at [`Agent::close`].
 
+mod agent;
 mod command;
 mod connection;
 mod lines;
 mod message;
+mod offer;
+mod opening;
 mod permission;
 mod preamble;
 mod process;
@@ -20,56 +24,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_lite::FutureExt;
 use runwarden_protocol::instant::Duration;
-use runwarden_runtime::ports::agent::{BoxFuture, ContextMessage, FailureKind};
+use runwarden_runtime::ports::agent::{BoxFuture, FailureKind};
 use runwarden_runtime::ports::{
-    Agent, AgentFactory, AgentFailure, AgentProfile, Construction, EventSink, Invocation, Returned,
-    Signal, World,
+    Agent, AgentCapabilities, AgentContext, AgentFactory, AgentFailure, AgentProfile, Construction,
+    World,
 };
-use serde_json::{Value, json};
 
-use super::interrupt::{Interrupt, Interrupts};
+use agent::AcpAgent;
 pub use command::{ARGS_MAX, AcpCommand, CommandError, ENV_MAX};
-use connection::{Connection, Inbox};
 pub use connection::{GARBAGE_LINES_MAX, MESSAGE_BYTES_MAX};
+pub use opening::{LOAD_MAX, LOAD_SILENCE_MAX, SESSION_ID_BYTES_MAX};
 pub use permission::{OPTION_CHARS_MAX, OPTIONS_MAX};
 pub use preamble::PREAMBLE_BYTES_MAX;
-use preamble::preamble;
-use process::Group;
 pub use process::{Processes, STDERR_LINE_BYTES_MAX, STDERR_LINES_MAX};
-use turn::Turn;
 pub use turn::{FENCE_MAX, PERMISSIONS_OPEN_MAX};
 pub use updates::{PLAN_ENTRIES_MAX, TOOL_CALLS_MAX, TOOL_VALUE_BYTES_MAX};
 
 /// Longest time that trying an agent may take.
 pub const PROBE_MAX: Duration = Duration::from_secs(30);
 
-/// Makes agents that start one command. Offers no models.
+/// What an operator chose for the sessions of an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AcpDefaults {
+    /// The model of sessions that name none; `None` leaves it to the agent.
+    pub model: Option<String>,
+    /// The mode a session begins in; `None` leaves it to the agent.
+    pub mode: Option<String>,
+}
+
+/// Makes agents that start one command.
 #[derive(Clone, Debug)]
 pub struct AcpFactory<W> {
-    profile: AgentProfile,
-    command: Arc<AcpCommand>,
-    world: W,
-    processes: Processes,
+    shared: Arc<Shared<W>>,
 }
 
-struct AcpAgent<W> {
+/// What the agents of a factory share.
+#[derive(Debug)]
+struct Shared<W> {
     name: String,
-    command: Arc<AcpCommand>,
+    command: AcpCommand,
+    defaults: AcpDefaults,
     world: W,
     processes: Processes,
-    interrupts: Interrupts,
-    /// The process between invocations; an invocation takes it out and puts it back if it may stay.
-    link: smol::lock::Mutex<Option<Link>>,
-    /// The processes of the running invocation.
-    running: Mutex<Option<Arc<Group>>>,
-}
-
-/// A process that has opened a session.
-struct Link {
-    connection: Connection,
-    session_id: String,
-    /// Whether it answers requests that it does not know.
-    has_fence: bool,
+    /// What is known of the agent; its processes tell more.
+    profile: Mutex<AgentProfile>,
 }
 
 impl<W: World> AcpFactory<W> {
@@ -79,204 +77,75 @@ impl<W: World> AcpFactory<W> {
         name: String,
         label: String,
         command: AcpCommand,
+        defaults: AcpDefaults,
         world: W,
         processes: Processes,
     ) -> Self {
-        let profile = AgentProfile::new(name, label);
-        Self { profile, command: Arc::new(command), world, processes }
-    }
-}
-
-impl<W: World> AcpFactory<W> {
-    async fn try_out(&self) -> Result<AgentProfile, AgentFailure> {
-        let name = &self.profile.name;
-        let connection = Connection::open(&self.world, &self.processes, name, &self.command)
-            .map_err(|error| not_started(&self.command, &error))?;
-        let inbox = connection.begin();
-        turn::open_session(&connection, &inbox, &self.command).await?;
-        Ok(self.profile())
+        let mut profile = AgentProfile::new(name.clone(), label);
+        profile.default_model.clone_from(&defaults.model);
+        let profile = Mutex::new(profile);
+        let shared = Shared { name, command, defaults, world, processes, profile };
+        Self { shared: Arc::new(shared) }
     }
 }
 
 impl<W: World> AgentFactory for AcpFactory<W> {
     fn name(&self) -> &str {
-        &self.profile.name
+        &self.shared.name
     }
 
     fn profile(&self) -> AgentProfile {
-        self.profile.clone()
+        self.shared.profile()
     }
 
     fn construct(
         &self,
-        _construction: Construction,
+        construction: Construction,
     ) -> BoxFuture<'_, Result<Arc<dyn Agent>, AgentFailure>> {
-        let agent: Arc<dyn Agent> = Arc::new(AcpAgent {
-            name: self.profile.name.clone(),
-            command: Arc::clone(&self.command),
-            world: self.world.clone(),
-            processes: self.processes.clone(),
-            interrupts: Interrupts::default(),
-            link: smol::lock::Mutex::new(None),
-            running: Mutex::new(None),
-        });
+        let agent: Arc<dyn Agent> = Arc::new(AcpAgent::new(&self.shared, construction));
         Box::pin(std::future::ready(Ok(agent)))
     }
 
-    /// Starts the process, opens a session in it and ends it.
+    /// Starts the process, opens a session in it, chooses what is configured, and ends it.
     fn probe(&self) -> BoxFuture<'_, Result<AgentProfile, AgentFailure>> {
+        let world = &self.shared.world;
         let late = async {
-            self.world.sleep_until(self.world.now().plus(PROBE_MAX)).await;
+            world.sleep_until(world.now().plus(PROBE_MAX)).await;
             let detail = format!("no session within {} s", PROBE_MAX.as_millis() / 1_000);
             Err(AgentFailure { kind: FailureKind::Unreachable, detail })
         };
-        Box::pin(self.try_out().or(late))
-    }
-}
-
-impl<W: World> Agent for AcpAgent<W> {
-    fn invoke(
-        self: Arc<Self>,
-        invocation: Invocation,
-        sink: EventSink,
-    ) -> BoxFuture<'static, Returned> {
-        let interrupt = self.interrupts.begin();
+        let tried = async { AcpAgent::new(&self.shared, Construction::default()).try_out().await };
         Box::pin(async move {
-            let mut slot = self.link.lock().await;
-            let _running = Running(&self.running);
-            // Taken out: if this invocation is dropped, its process goes with it.
-            let known = match slot.take() {
-                Some(link) => self.ready(link).await,
-                None => None,
-            };
-            let (returned, link) = self.serve(known, &invocation.context, &sink, &interrupt).await;
-            *slot = link;
-            returned
+            let tried = tried.or(late).await;
+            self.shared.learn(|profile| profile.available = tried.is_ok());
+            tried.map(|()| self.profile())
         })
     }
-
-    fn signal(&self, signal: Signal) {
-        self.interrupts.raise(signal);
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(group) = running.as_ref() else { return };
-        match signal {
-            Signal::Interrupt => {}
-            Signal::Terminate => group.terminate(),
-            Signal::Kill => group.kill(),
-        }
-    }
-
-    fn close(&self) {
-        if let Some(mut link) = self.link.try_lock() {
-            *link = None;
-        }
-        if let Some(group) = self.running.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            group.kill();
-        }
-    }
 }
 
-impl<W: World> AcpAgent<W> {
-    /// Serves one invocation; gives back the process if the next one may use it.
-    async fn serve(
-        &self,
-        known: Option<Link>,
-        context: &[ContextMessage],
-        sink: &EventSink,
-        interrupt: &Interrupt,
-    ) -> (Returned, Option<Link>) {
-        let (connection, session_id, has_fence) = match known {
-            Some(Link { connection, session_id, has_fence }) => {
-                (connection, Some(session_id), has_fence)
-            }
-            None => {
-                let opened =
-                    Connection::open(&self.world, &self.processes, &self.name, &self.command);
-                match opened {
-                    Ok(connection) => (connection, None, true),
-                    Err(error) => {
-                        return (Returned::Failed(not_started(&self.command, &error)), None);
-                    }
-                }
-            }
-        };
-        self.runs(connection.group());
-        let inbox = connection.begin();
-        let prompt = prompt(context, session_id.is_none());
-        let opened = interrupted(interrupt).or(self.opened(&connection, &inbox, session_id));
-        let session_id = match opened.await {
-            Ok(session_id) => session_id,
-            Err(returned) => return (returned, None),
-        };
-        let turn = Turn {
-            world: &self.world,
-            connection: &connection,
-            inbox: &inbox,
-            session_id: &session_id,
-            sink,
-        };
-        let returned = turn.run(&prompt, interrupt).await;
-        drop(inbox);
-        let may_stay = match returned {
-            Returned::Completed | Returned::Interrupted => true,
-            Returned::Failed(_) => false,
-        };
-        (returned, may_stay.then_some(Link { connection, session_id, has_fence }))
+impl<W> Shared<W> {
+    fn profile(&self) -> AgentProfile {
+        self.profile.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A process that served before, if it can serve again.
-    async fn ready(&self, mut link: Link) -> Option<Link> {
-        self.runs(link.connection.group());
-        if link.has_fence {
-            link.has_fence = turn::pass_fence(&self.world, &link.connection).await;
-        }
-        (!link.connection.is_over()).then_some(link)
+    fn learn(&self, learned: impl FnOnce(&mut AgentProfile)) {
+        learned(&mut self.profile.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    async fn opened(
-        &self,
-        connection: &Connection,
-        inbox: &Inbox<'_>,
-        session_id: Option<String>,
-    ) -> Result<String, Returned> {
-        match session_id {
-            Some(session_id) => Ok(session_id),
-            None => {
-                turn::open_session(connection, inbox, &self.command).await.map_err(Returned::Failed)
-            }
-        }
+    /// Notes what a process told of itself (AGT-01): it keeps the conversation as its own where it can
+    /// find it again (AGT-04).
+    fn met(&self, opened: &opening::Opened) {
+        let context = if opened.can_resume { AgentContext::Own } else { AgentContext::Transcript };
+        let capabilities =
+            AgentCapabilities { resume: opened.can_resume, ..AgentCapabilities::default() };
+        let models = opened.offer.model_ids();
+        let current = opened.offer.models.as_ref().map(|models| models.current.clone());
+        self.learn(|profile| {
+            profile.available = true;
+            profile.default_model = self.defaults.model.clone().or(current);
+            profile.models = models;
+            let declared = profile.clone().declare(context, capabilities);
+            *profile = declared.expect("context `own` only where a session can be taken up again");
+        });
     }
-
-    fn runs(&self, group: &Arc<Group>) {
-        let group = Some(Arc::clone(group));
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = group;
-    }
-}
-
-/// Clears the place of the running invocation at its end.
-struct Running<'a>(&'a Mutex<Option<Arc<Group>>>);
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-/// Before there is a prompt to cancel, an interrupt ends the process.
-async fn interrupted(interrupt: &Interrupt) -> Result<String, Returned> {
-    interrupt.asked().await;
-    Err(Returned::Interrupted)
-}
-
-fn not_started(command: &AcpCommand, error: &std::io::Error) -> AgentFailure {
-    let program = command.program.display();
-    let detail = format!("{program} cannot be started: {error}");
-    AgentFailure { kind: FailureKind::Internal, detail }
-}
-
-fn prompt(context: &[ContextMessage], is_fresh: bool) -> Vec<Value> {
-    let Some((last, earlier)) = context.split_last() else { return Vec::new() };
-    let preamble = if is_fresh { preamble(earlier) } else { None };
-    let texts = preamble.into_iter().chain([last.text.clone()]);
-    texts.map(|text| json!({"type": "text", "text": text})).collect()
 }

@@ -2,8 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use agent_client_protocol_schema::v1::{
+    PermissionOptionKind, RequestPermissionOutcome, RequestPermissionResponse,
+    SelectedPermissionOutcome,
+};
 use runwarden_runtime::ports::agent::{QuestionDraft, QuestionReply};
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use super::message;
 
 /// Most options of one request that are offered.
 pub const OPTIONS_MAX: usize = 16;
@@ -22,7 +28,8 @@ pub(super) struct Permission {
 struct Choice {
     id: String,
     name: String,
-    kind: String,
+    /// What it means; `None` for a kind that this version does not know.
+    kind: Option<PermissionOptionKind>,
 }
 
 impl Permission {
@@ -36,7 +43,7 @@ impl Permission {
                 option["name"].as_str().unwrap_or(id).chars().take(OPTION_CHARS_MAX).collect();
             let name = unused(name, &names);
             names.insert(name.clone());
-            let kind = option["kind"].as_str().unwrap_or_default().to_owned();
+            let kind = message::typed(&option["kind"]);
             options.push(Choice { id: id.to_owned(), name, kind });
         }
         let title = params["toolCall"]["title"].as_str().filter(|title| !title.trim().is_empty());
@@ -61,10 +68,10 @@ impl Permission {
             QuestionReply::Answered(answer) => self.chosen(answer),
             QuestionReply::Unanswered => None,
         };
-        chosen.map_or_else(
-            cancelled,
-            |option| json!({"outcome": {"outcome": "selected", "optionId": option.id}}),
-        )
+        chosen.map_or_else(cancelled, |option| {
+            let selected = SelectedPermissionOutcome::new(option.id.clone());
+            answer(RequestPermissionOutcome::Selected(selected))
+        })
     }
 
     fn chosen(&self, answer: &Value) -> Option<&Choice> {
@@ -72,14 +79,22 @@ impl Permission {
         if let Some(name) = name {
             return self.options.iter().find(|option| option.name == name);
         }
-        let wanted = if answer["allow"].as_bool()? { "allow_once" } else { "reject_once" };
-        self.options.iter().find(|option| option.kind == wanted)
+        let wanted = if answer["allow"].as_bool()? {
+            PermissionOptionKind::AllowOnce
+        } else {
+            PermissionOptionKind::RejectOnce
+        };
+        self.options.iter().find(|option| option.kind == Some(wanted))
     }
 }
 
 /// The outcome of a request that nobody answers.
 pub(super) fn cancelled() -> Value {
-    json!({"outcome": {"outcome": "cancelled"}})
+    answer(RequestPermissionOutcome::Cancelled)
+}
+
+fn answer(outcome: RequestPermissionOutcome) -> Value {
+    message::json(&RequestPermissionResponse::new(outcome))
 }
 
 fn unused(name: String, names: &BTreeSet<String>) -> String {
@@ -92,6 +107,8 @@ fn unused(name: String, names: &BTreeSet<String>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn permission() -> Permission {

@@ -1,8 +1,12 @@
-//! Opening a session with an agent, and one prompt in it.
+//! One prompt in a session of an agent.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use agent_client_protocol_schema::v1::{
+    AGENT_METHOD_NAMES, CLIENT_METHOD_NAMES, CancelNotification, ContentBlock, Error,
+    PromptRequest, PromptResponse, StopReason,
+};
 use async_channel::{Receiver, Sender};
 use futures_lite::FutureExt;
 use runwarden_protocol::instant::Duration;
@@ -12,9 +16,8 @@ use runwarden_runtime::ports::{AgentEvent, AgentFailure, EventSink, Returned, Wo
 use serde_json::{Value, json};
 
 use super::super::interrupt::Interrupt;
-use super::command::AcpCommand;
-use super::connection::{Connection, Inbox, REQUEST_PERMISSION, declined, malformed};
-use super::message::{self, Incoming, RpcError};
+use super::connection::{Connection, Inbox, REQUEST_PERMISSION, declined, malformed, refused};
+use super::message::{self, Incoming};
 use super::permission::Permission;
 use super::updates::Updates;
 
@@ -27,57 +30,16 @@ pub const FENCE_MAX: Duration = Duration::from_millis(1_000);
 /// A request that no agent offers; its refusal tells that everything said before it has arrived.
 const FENCE: &str = "_runwarden/fence";
 
-/// Most bytes of an agent's session id.
-const SESSION_ID_BYTES_MAX: usize = 1_024;
-
-/// The version of the protocol that is spoken.
-const PROTOCOL_VERSION: u64 = 1;
-
-/// ACP: the agent wants its user to log in.
-const AUTHENTICATION_REQUIRED: i64 = -32_000;
-
-/// JSON-RPC: the parameters were refused.
-const INVALID_PARAMS: i64 = -32_602;
-
-/// Greets a new process and opens a session in it.
-///
-/// # Errors
-/// Why the agent cannot be used.
-pub(super) async fn open_session(
+/// Lets what belongs to something before pass by: updates do not name the prompt they belong to.
+/// False when the agent did not answer in time; then nothing is known.
+pub(super) async fn pass_fence<W: World>(
+    world: &W,
     connection: &Connection,
     inbox: &Inbox<'_>,
-    command: &AcpCommand,
-) -> Result<String, AgentFailure> {
-    let greeting = json!({
-        "protocolVersion": PROTOCOL_VERSION,
-        "clientCapabilities": {
-            "fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false,
-        },
-        "clientInfo": {"name": "runwarden", "version": env!("CARGO_PKG_VERSION")},
-    });
-    let greeted = call(connection, inbox, "initialize", &greeting).await?;
-    if greeted["protocolVersion"].as_u64() != Some(PROTOCOL_VERSION) {
-        return Err(malformed(format!(
-            "the agent speaks protocol version {}, not {PROTOCOL_VERSION}",
-            greeted["protocolVersion"]
-        )));
-    }
-    let place = json!({"cwd": command.cwd, "mcpServers": []});
-    let opened = call(connection, inbox, "session/new", &place).await?;
-    let id = opened["sessionId"].as_str().unwrap_or_default();
-    if id.is_empty() || id.len() > SESSION_ID_BYTES_MAX {
-        return Err(malformed("the agent named no session".to_owned()));
-    }
-    Ok(id.to_owned())
-}
-
-/// Lets what belongs to the prompt before pass by: updates do not name the prompt they belong to.
-/// False when the agent did not answer in time; then nothing is known.
-pub(super) async fn pass_fence<W: World>(world: &W, connection: &Connection) -> bool {
-    let inbox = connection.begin();
+) -> bool {
     let answered = async {
         // Any answer will do, and an end is seen by whoever asks next.
-        let _ = call(connection, &inbox, FENCE, &json!({})).await;
+        let _ = connection.call(inbox, FENCE, &json!({})).await;
         true
     };
     let late = async {
@@ -113,17 +75,23 @@ struct Open {
 
 impl<W: World> Turn<'_, W> {
     /// Sends the prompt and reads until the agent has returned. An interrupt is passed on as
-    /// `session/cancel`; what the agent says after it is not shown, and its return is awaited.
-    pub(super) async fn run(&self, prompt: &[Value], interrupt: &Interrupt) -> Returned {
-        let params = json!({"sessionId": self.session_id, "prompt": prompt});
-        let id = self.connection.request("session/prompt", &params).await;
+    /// `session/cancel`; what the agent says after it is not shown, and its return is awaited. A
+    /// process that ends is [`FailureKind::Lost`].
+    pub(super) async fn run(
+        &self,
+        prompt: Vec<ContentBlock>,
+        updates: &mut Updates,
+        interrupt: &Interrupt,
+    ) -> Returned {
+        let params = message::json(&PromptRequest::new(self.session_id.to_owned(), prompt));
+        let id = self.connection.request(AGENT_METHOD_NAMES.session_prompt, &params).await;
         let open = Open::new();
         let cancelling = async {
             interrupt.asked().await;
             self.cancel(&open);
             std::future::pending().await
         };
-        let returned = cancelling.or(self.read(id, &open)).await;
+        let returned = cancelling.or(self.read(id, updates, &open)).await;
         open.over.close();
         returned
     }
@@ -131,21 +99,21 @@ impl<W: World> Turn<'_, W> {
     fn cancel(&self, open: &Open) {
         if !open.is_cancelled.swap(true, Ordering::AcqRel) {
             open.over.close();
-            let params = json!({"sessionId": self.session_id});
-            self.connection.send_now(message::notification("session/cancel", &params));
+            let params = message::json(&CancelNotification::new(self.session_id.to_owned()));
+            let line = message::notification(AGENT_METHOD_NAMES.session_cancel, &params);
+            self.connection.send_now(line);
         }
     }
 
-    async fn read(&self, prompt_id: u64, open: &Open) -> Returned {
-        let mut updates = Updates::default();
+    async fn read(&self, prompt_id: u64, updates: &mut Updates, open: &Open) -> Returned {
         while let Some(incoming) = self.inbox.next().await {
             let done = match incoming {
                 Incoming::Response { id, outcome } if id == Some(prompt_id) => {
-                    return self.returned(outcome, open.is_cancelled(), &mut updates).await;
+                    return self.returned(outcome, open.is_cancelled(), updates).await;
                 }
                 Incoming::Response { .. } => Ok(()),
                 Incoming::Notification { method, params } => {
-                    if method == "session/update" && !open.is_cancelled() {
+                    if method == CLIENT_METHOD_NAMES.session_update && !open.is_cancelled() {
                         self.show(updates.read(&params["update"])).await
                     } else {
                         Ok(())
@@ -153,7 +121,7 @@ impl<W: World> Turn<'_, W> {
                 }
                 Incoming::Request { id, method, params } => {
                     if method == REQUEST_PERMISSION && !open.is_cancelled() {
-                        self.ask(id, &params, &mut updates, open).await
+                        self.ask(id, &params, updates, open).await
                     } else {
                         self.connection.send(declined(&id, &method)).await;
                         Ok(())
@@ -184,8 +152,9 @@ impl<W: World> Turn<'_, W> {
         updates: &mut Updates,
         open: &Open,
     ) -> Result<(), SinkClosed> {
-        let place = open.permissions.0.try_send(());
-        let (Some(permission), Ok(())) = (Permission::read(params), place) else {
+        let permission =
+            Permission::read(params).filter(|_| open.permissions.0.try_send(()).is_ok());
+        let Some(permission) = permission else {
             self.connection.send(declined(&id, REQUEST_PERMISSION)).await;
             return Ok(());
         };
@@ -208,7 +177,7 @@ impl<W: World> Turn<'_, W> {
 
     async fn returned(
         &self,
-        outcome: Result<Value, RpcError>,
+        outcome: Result<Value, Error>,
         is_cancelled: bool,
         updates: &mut Updates,
     ) -> Returned {
@@ -221,25 +190,26 @@ impl<W: World> Turn<'_, W> {
         }
         let result = match outcome {
             Ok(result) => result,
-            Err(error) => return Returned::Failed(refused("session/prompt", &error)),
+            Err(error) => {
+                return Returned::Failed(refused(AGENT_METHOD_NAMES.session_prompt, &error));
+            }
         };
-        let noticed = match result["stopReason"].as_str() {
-            Some("end_turn") => return Returned::Completed,
-            Some("max_tokens") => "The agent stopped at its limit of tokens.",
-            Some("max_turn_requests") => "The agent stopped at its limit of model requests.",
-            Some("refusal") => {
+        let Some(PromptResponse { stop_reason, .. }) = message::typed(&result) else {
+            return of_unknown_reason(&result);
+        };
+        let noticed = match stop_reason {
+            StopReason::EndTurn => return Returned::Completed,
+            StopReason::MaxTokens => "The agent stopped at its limit of tokens.",
+            StopReason::MaxTurnRequests => "The agent stopped at its limit of model requests.",
+            StopReason::Refusal => {
                 let detail = "the agent refuses to go on".to_owned();
                 return Returned::Failed(AgentFailure { kind: FailureKind::Refused, detail });
             }
-            Some("cancelled") => {
+            StopReason::Cancelled => {
                 let detail = "the agent says it was cancelled, which nobody asked for";
                 return Returned::Failed(malformed(detail.to_owned()));
             }
-            Some(other) => {
-                tracing::warn!(reason = other, "an agent returned for a reason that is unknown");
-                return Returned::Completed;
-            }
-            None => return Returned::Failed(malformed("the agent gave no stop reason".to_owned())),
+            _ => return of_unknown_reason(&result),
         };
         let _ = self.sink.send(updates.notice(noticed)).await;
         Returned::Completed
@@ -265,37 +235,13 @@ impl Drop for Open {
     }
 }
 
-/// A request before the first prompt; nothing else is of interest until it is answered.
-async fn call(
-    connection: &Connection,
-    inbox: &Inbox<'_>,
-    method: &str,
-    params: &Value,
-) -> Result<Value, AgentFailure> {
-    let asked = connection.request(method, params).await;
-    while let Some(incoming) = inbox.next().await {
-        match incoming {
-            Incoming::Response { id, outcome } if id == Some(asked) => {
-                return outcome.map_err(|error| refused(method, &error));
-            }
-            Incoming::Request { id, method, .. } => {
-                connection.send(declined(&id, &method)).await;
-            }
-            Incoming::Response { .. } | Incoming::Notification { .. } => {}
-        }
-    }
-    Err(connection.failure())
-}
-
-fn refused(method: &str, error: &RpcError) -> AgentFailure {
-    let RpcError { code, message } = error;
-    let kind = match *code {
-        AUTHENTICATION_REQUIRED => FailureKind::Unauthorized,
-        INVALID_PARAMS => FailureKind::Refused,
-        _ => FailureKind::Provider,
+/// A later version may have other reasons to end well; an answer without any is no answer.
+fn of_unknown_reason(result: &Value) -> Returned {
+    let Some(reason) = result["stopReason"].as_str() else {
+        return Returned::Failed(malformed("the agent gave no stop reason".to_owned()));
     };
-    let message: String = message.chars().take(SESSION_ID_BYTES_MAX).collect();
-    AgentFailure { kind, detail: format!("{method} was answered with error {code}: {message}") }
+    tracing::warn!(reason, "an agent returned for a reason that is unknown");
+    Returned::Completed
 }
 
 fn usage(usage: &Value) -> Option<Usage> {

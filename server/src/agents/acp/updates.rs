@@ -2,14 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use agent_client_protocol_schema::v1::{
+    ContentBlock, EmbeddedResourceResource, PlanEntry, SessionUpdate, ToolCallContent,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+};
 use runwarden_protocol::journal::row::ItemKind;
+use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::AgentEvent;
 use serde_json::{Map, Value, json};
+
+use super::message;
+use super::offer::Offer;
 
 /// Most tool calls of one run that are shown.
 pub const TOOL_CALLS_MAX: usize = 256;
 
-/// Most bytes that are kept of what went into a tool, and of what came out of it.
+/// Most bytes that are kept of what went into a tool, of what came out of it, and of the name of a mode.
 pub const TOOL_VALUE_BYTES_MAX: usize = 65_536;
 
 /// Most entries of a plan that are shown.
@@ -18,11 +26,14 @@ pub const PLAN_ENTRIES_MAX: usize = 64;
 /// Numbers the items of one run and remembers what updates add to.
 #[derive(Debug, Default)]
 pub(super) struct Updates {
+    /// What can be chosen; updates say what is in force.
+    pub(super) offer: Offer,
     items: u32,
     /// The text item that the next piece continues.
     text: Option<(u32, ItemKind)>,
     tools: BTreeMap<String, Tool>,
     plan: Option<u32>,
+    mode: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -32,20 +43,45 @@ struct Tool {
 }
 
 impl Updates {
-    /// What an update shows; `None` for kinds that show nothing.
+    /// The items of a run in a session with this offer.
+    pub(super) fn new(offer: Offer) -> Self {
+        Self { offer, ..Self::default() }
+    }
+
+    /// What an update shows; `None` for kinds that show nothing and for what cannot be read.
     pub(super) fn read(&mut self, update: &Value) -> Option<AgentEvent> {
-        match update["sessionUpdate"].as_str()? {
-            "agent_message_chunk" => self.text(ItemKind::Text, &update["content"]),
-            "agent_thought_chunk" => self.text(ItemKind::Thinking, &update["content"]),
-            "tool_call" | "tool_call_update" => self.tool(update),
-            "plan" => self.plan(&update["entries"]),
+        // Both have the same fields, and an agent may leave out any but the id.
+        if let "tool_call" | "tool_call_update" = update["sessionUpdate"].as_str()? {
+            return self.tool(update);
+        }
+        match message::typed(update)? {
+            SessionUpdate::AgentMessageChunk(chunk) => self.text(ItemKind::Text, &chunk.content),
+            SessionUpdate::AgentThoughtChunk(chunk) => {
+                self.text(ItemKind::Thinking, &chunk.content)
+            }
+            SessionUpdate::Plan(plan) => self.plan(&plan.entries),
+            SessionUpdate::CurrentModeUpdate(update) => {
+                let is_new = self.offer.take_mode(&update.current_mode_id.0);
+                is_new.then(|| self.mode())?
+            }
+            SessionUpdate::ConfigOptionUpdate(update) => {
+                let is_new = self.offer.take_options(&update.config_options);
+                is_new.then(|| self.mode())?
+            }
+            // What it costs is left out: the currency is the agent's own.
+            SessionUpdate::UsageUpdate(update) => Some(AgentEvent::Usage(Usage {
+                context_used: Some(update.used),
+                context_max: Some(update.size),
+                ..Usage::UNKNOWN
+            })),
             _ => None,
         }
     }
 
-    /// The tool call of a permission request, shown as far as it is known.
+    /// The tool call of an update or of a permission request, shown as far as it is known.
     pub(super) fn tool(&mut self, call: &Value) -> Option<AgentEvent> {
-        let id = call["toolCallId"].as_str()?;
+        let ToolCallUpdate { tool_call_id, fields, .. } = message::typed(call)?;
+        let id: &str = &tool_call_id.0;
         if !self.tools.contains_key(id) {
             if self.tools.len() >= TOOL_CALLS_MAX {
                 tracing::warn!("an agent made more tool calls in one run than are shown");
@@ -60,7 +96,7 @@ impl Updates {
         }
         self.text = None;
         let tool = self.tools.get_mut(id).expect("it was put there if it was not");
-        tool.merge(call);
+        tool.merge(fields);
         let value = Value::Object(tool.value.clone());
         Some(AgentEvent::Update { item: tool.item, kind: ItemKind::Tool, value })
     }
@@ -71,7 +107,7 @@ impl Updates {
         AgentEvent::Update { item, kind: ItemKind::Notice, value }
     }
 
-    fn text(&mut self, kind: ItemKind, content: &Value) -> Option<AgentEvent> {
+    fn text(&mut self, kind: ItemKind, content: &ContentBlock) -> Option<AgentEvent> {
         let text = content_text(content);
         if text.is_empty() {
             return None;
@@ -84,9 +120,11 @@ impl Updates {
         Some(AgentEvent::Text { item, kind, text })
     }
 
-    fn plan(&mut self, entries: &Value) -> Option<AgentEvent> {
-        let entries: Vec<Value> =
-            entries.as_array()?.iter().take(PLAN_ENTRIES_MAX).map(plan_entry).collect();
+    fn plan(&mut self, entries: &[PlanEntry]) -> Option<AgentEvent> {
+        if entries.is_empty() && self.plan.is_none() {
+            return None;
+        }
+        let entries: Vec<Value> = entries.iter().take(PLAN_ENTRIES_MAX).map(plan_entry).collect();
         let item = match self.plan {
             Some(item) => item,
             None => self.next_item(),
@@ -97,6 +135,21 @@ impl Updates {
         Some(AgentEvent::Update { item, kind: ItemKind::Notice, value })
     }
 
+    /// The mode in force, as one item of the run.
+    fn mode(&mut self) -> Option<AgentEvent> {
+        let modes = self.offer.modes.as_ref()?;
+        let (id, name) = (bounded(json!(modes.current)), bounded(json!(modes.current_name())));
+        let item = match self.mode {
+            Some(item) => item,
+            None => self.next_item(),
+        };
+        self.mode = Some(item);
+        self.text = None;
+        let text = format!("Mode: {}", name.as_str().unwrap_or_default());
+        let value = json!({"text": text, "mode": {"id": id, "name": name}});
+        Some(AgentEvent::Update { item, kind: ItemKind::Notice, value })
+    }
+
     fn next_item(&mut self) -> u32 {
         self.items = self.items.saturating_add(1);
         self.items
@@ -104,30 +157,29 @@ impl Updates {
 }
 
 impl Tool {
-    fn merge(&mut self, call: &Value) {
-        let text = |field: &str| call[field].as_str().filter(|text| !text.is_empty());
-        if let Some(name) = text("name").or(text("kind")) {
-            self.set("name", json!(name));
+    fn merge(&mut self, fields: ToolCallUpdateFields) {
+        let kind = fields.kind.filter(|kind| *kind != ToolKind::Other).map(|kind| json!(kind));
+        let name = fields.name.filter(|name| !name.is_empty()).map(Value::from);
+        if let Some(name) = name.or(kind) {
+            self.set("name", name);
         }
-        if let Some(title) = text("title") {
+        if let Some(title) = fields.title.filter(|title| !title.is_empty()) {
             self.set("summary", json!(title));
         }
-        let status = match call["status"].as_str() {
-            Some("pending" | "in_progress") => Some("running"),
-            Some("completed") => Some("done"),
-            Some("failed") => Some("failed"),
-            Some(_) | None => None,
+        let status = match fields.status {
+            Some(ToolCallStatus::Pending | ToolCallStatus::InProgress) => Some("running"),
+            Some(ToolCallStatus::Completed) => Some("done"),
+            Some(ToolCallStatus::Failed) => Some("failed"),
+            _ => None,
         };
         if let Some(status) = status {
             self.set("status", json!(status));
         }
-        if let Some(input) = call.get("rawInput").filter(|input| !input.is_null()) {
-            self.set("input", input.clone());
+        if let Some(input) = fields.raw_input {
+            self.set("input", input);
         }
-        let output =
-            call.get("content").and_then(Value::as_array).and_then(|content| output(content));
-        let output = output.or_else(|| call.get("rawOutput").cloned());
-        if let Some(output) = output.filter(|output| !output.is_null()) {
+        let content = fields.content.and_then(|content| output(&content));
+        if let Some(output) = content.or(fields.raw_output) {
             self.set("output", output);
         }
     }
@@ -138,19 +190,22 @@ impl Tool {
 }
 
 /// The text of a content block, or what stands for it.
-fn content_text(content: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    match content["type"].as_str() {
-        Some("text") => text(&content["text"]),
-        Some("resource_link") => format!("[{}]({})", text(&content["name"]), text(&content["uri"])),
-        Some("resource") => text(&content["resource"]["text"]),
-        Some(kind @ ("image" | "audio")) => format!("[{kind}]"),
-        Some(_) | None => String::new(),
+fn content_text(content: &ContentBlock) -> String {
+    match content {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            EmbeddedResourceResource::TextResourceContents(resource) => resource.text.clone(),
+            _ => String::new(),
+        },
+        ContentBlock::Image(_) => "[image]".to_owned(),
+        ContentBlock::Audio(_) => "[audio]".to_owned(),
+        _ => String::new(),
     }
 }
 
 /// Text alone becomes text; with anything else among it the blocks stay apart.
-fn output(content: &[Value]) -> Option<Value> {
+fn output(content: &[ToolCallContent]) -> Option<Value> {
     let blocks: Vec<Value> = content.iter().filter_map(block).collect();
     if blocks.is_empty() {
         return None;
@@ -159,19 +214,20 @@ fn output(content: &[Value]) -> Option<Value> {
     Some(texts.map_or_else(|| json!(blocks), |texts| json!(texts.join("\n"))))
 }
 
-fn block(content: &Value) -> Option<Value> {
-    match content["type"].as_str()? {
-        "content" => Some(json!(content_text(&content["content"]))),
-        "diff" => Some(json!({
-            "path": content["path"], "old": content["oldText"], "new": content["newText"],
-        })),
+fn block(content: &ToolCallContent) -> Option<Value> {
+    match content {
+        ToolCallContent::Content(content) => Some(json!(content_text(&content.content))),
+        ToolCallContent::Diff(diff) => {
+            let path = diff.path.to_string_lossy();
+            Some(json!({"path": path, "old": diff.old_text, "new": diff.new_text}))
+        }
         _ => None,
     }
 }
 
-fn plan_entry(entry: &Value) -> Value {
-    let text = |field: &str| bounded(json!(entry[field].as_str().unwrap_or_default()));
-    json!({"content": text("content"), "status": text("status"), "priority": text("priority")})
+fn plan_entry(entry: &PlanEntry) -> Value {
+    let content = bounded(json!(entry.content));
+    json!({"content": content, "status": entry.status, "priority": entry.priority})
 }
 
 fn plan_line(entries: &[Value]) -> String {
@@ -272,7 +328,8 @@ mod tests {
         let plan = |status: &str| {
             json!({"sessionUpdate": "plan", "entries": [
                 {"content": "one", "status": "completed", "priority": "high"},
-                {"content": "two", "status": status},
+                {"content": "two", "status": status, "priority": "low"},
+                {"content": "not an entry"},
             ]})
         };
         let (first, kind, value) = shown(&mut updates, plan("in_progress"));
@@ -285,10 +342,25 @@ mod tests {
     }
 
     #[test]
+    fn the_mode_is_one_item_and_shown_when_it_changes() {
+        let modes = json!([{"id": "plan", "name": "Plan"}, {"id": "code", "name": "Code"}]);
+        let modes = json!({"modes": {"currentModeId": "code", "availableModes": modes}});
+        let mut updates = Updates::new(Offer::read(&modes));
+        let to = |id: &str| json!({"sessionUpdate": "current_mode_update", "currentModeId": id});
+        assert!(updates.read(&to("code")).is_none());
+        let (first, kind, value) = shown(&mut updates, to("plan"));
+        let plan = json!({"text": "Mode: Plan", "mode": {"id": "plan", "name": "Plan"}});
+        assert_eq!((kind, value), (ItemKind::Notice, plan));
+        let (second, _, value) = shown(&mut updates, to("own"));
+        assert_eq!((second, value["text"].as_str()), (first, Some("Mode: own")));
+    }
+
+    #[test]
     fn what_is_unknown_or_empty_shows_nothing() {
         for update in [
             json!(null),
-            json!({"sessionUpdate": "current_mode_update", "currentModeId": "ask"}),
+            json!({"sessionUpdate": "current_mode_update", "currentModeId": 3}),
+            json!({"sessionUpdate": "from_a_later_version", "content": "text"}),
             json!({"sessionUpdate": "tool_call"}),
             json!({"sessionUpdate": "plan", "entries": 3}),
             said("agent_message_chunk", ""),
@@ -319,7 +391,8 @@ mod tests {
             (PLAN_ENTRIES_MAX, PLAN_ENTRIES_MAX),
             (PLAN_ENTRIES_MAX + 1, PLAN_ENTRIES_MAX),
         ] {
-            let plan = json!({"sessionUpdate": "plan", "entries": vec![json!({}); count]});
+            let entry = json!({"content": "a", "status": "pending", "priority": "low"});
+            let plan = json!({"sessionUpdate": "plan", "entries": vec![entry; count]});
             let (_, _, value) = shown(&mut updates, plan);
             assert_eq!(value["plan"].as_array().unwrap().len(), shown_entries);
         }

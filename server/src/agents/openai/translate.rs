@@ -164,6 +164,8 @@ fn usage(count: UsageCount) -> Usage {
 
 #[cfg(test)]
 mod tests {
+    use runwarden_protocol::record::canonical_json;
+
     use super::*;
 
     fn take_all(chunks: &[Value]) -> Result<Vec<String>, TranslateError> {
@@ -178,7 +180,9 @@ mod tests {
     fn show(event: &AgentEvent) -> String {
         match event {
             AgentEvent::Text { item, kind, text } => format!("{item} {} {text}", kind.as_str()),
-            AgentEvent::Update { item, kind, value } => format!("{item} {} {value}", kind.as_str()),
+            AgentEvent::Update { item, kind, value } => {
+                format!("{item} {} {}", kind.as_str(), canonical_json(value))
+            }
             AgentEvent::Usage(usage) => {
                 format!("usage {:?} {:?} {:?}", usage.input, usage.output, usage.cached)
             }

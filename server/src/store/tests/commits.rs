@@ -276,3 +276,31 @@ fn the_newest_keys_of_a_scope_are_kept() {
         assert!(find("2".to_owned()) && find(number.to_string()));
     }
 }
+
+#[test]
+fn a_handle_is_kept_for_its_agent_until_another_one_ran() {
+    let fixture = Fixture::with_session();
+    let found = |agent: &str| block_on(fixture.store.conversation(SESSION, agent.into())).unwrap();
+    let mut expected = 1;
+    let mut run = |number: u64, agent: &str, handle: Option<&str>| {
+        let admission = Admission { agent: agent.into(), ..admission(SESSION, expected, number) };
+        fixture.commit(Commit::Admit(admission)).unwrap();
+        let settled = settlement(expected + 1, number, Outcome::Completed);
+        let settled = Settlement { conversation: handle.map(Into::into), ..settled };
+        fixture.commit(Commit::Settle(settled)).unwrap();
+        expected += 2;
+    };
+    assert_eq!(found("a"), None);
+    run(5, "a", Some("one"));
+    assert_eq!((found("a").as_deref(), found("b")), (Some("one"), None));
+    // A run that told none, of an agent that was cut off perhaps, takes nothing away.
+    run(6, "a", None);
+    assert_eq!(found("a").as_deref(), Some("one"));
+    run(7, "a", Some("two"));
+    assert_eq!(found("a").as_deref(), Some("two"));
+    run(8, "b", None);
+    assert_eq!((found("a"), found("b")), (None, None));
+    run(9, "b", Some("three"));
+    run(10, "a", Some("four"));
+    assert_eq!((found("a").as_deref(), found("b")), (Some("four"), None));
+}

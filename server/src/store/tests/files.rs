@@ -66,10 +66,11 @@ fn an_older_file_is_brought_up_and_keeps_what_it_holds() {
     let columns = [
         "    usage_cost INTEGER,\n    usage_context_used INTEGER,\n    usage_context_max INTEGER,\n",
         ",\n    usage_cost INTEGER,\n    usage_context_used INTEGER,\n    usage_context_max INTEGER",
+        schema::CONVERSATIONS,
     ];
     let first =
         columns.iter().fold(schema::SESSIONS.to_owned(), |text, part| text.replace(part, ""));
-    assert!(!first.contains("usage_cost"));
+    assert!(!first.contains("usage_cost") && !first.contains("conversations"));
     let (_directory, state) = state_with(|file| {
         file.execute_batch(&first).unwrap();
         file.pragma_update(None, "application_id", schema::SESSIONS_APPLICATION).unwrap();
@@ -97,7 +98,7 @@ fn an_older_file_is_brought_up_and_keeps_what_it_holds() {
         found
     };
     let fresh = Fixture::new();
-    for table in ["sessions", "messages", "runs"] {
+    for table in ["sessions", "messages", "runs", "conversations"] {
         let upgraded = columns(table);
         let sql = format!("SELECT count(*) FROM pragma_table_info('{table}')");
         let newest: i64 = fresh.raw().query_row(&sql, [], |row| row.get(0)).unwrap();

@@ -140,6 +140,7 @@ fn admit(expected: u64, run: u64) -> Commit {
 
 fn settlement(expected: u64, run: u64, outcome: Outcome) -> Settlement {
     Settlement {
+        conversation: None,
         session_id: SESSION,
         expected: Revision::new(expected),
         run_id: RunId::new(run),
