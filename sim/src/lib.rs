@@ -1,11 +1,13 @@
 //! Deterministic simulation of Runwarden: race files, their replay, and diagrams.
 //!
 //! [`explore`] searches [`scenarios`] in every order of what can happen, with the real machines and with
-//! faulty ones. [`race`] is the file, [`machines`] what it may name, [`replay`] what it shows, [`draw`] its picture.
+//! faulty ones, [`hunt`] takes random schedules of larger scopes, and [`shrink`] finds the shortest one that breaks
+//! a rule; [`failure`] is what is left of it. [`race`] is the file, [`machines`] what it may name, [`replay`] what it shows, [`draw`] its picture.
 //! [`records`] reads traces. [`weave`] runs the drivers of the server under a seed.
 
 pub mod draw;
 pub mod explore;
+pub mod failure;
 pub mod hunt;
 pub mod machines;
 pub mod race;

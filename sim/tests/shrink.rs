@@ -43,8 +43,7 @@ fn failures(count: usize) -> Vec<(Setting, Course)> {
 
 #[test]
 fn random_failures_shrink_to_the_proved_minimum() {
-    let is_long = std::env::var_os("RUNWARDEN_SLOW").is_some();
-    let count = if is_long { 200 } else { 40 };
+    let count = 200;
     let mut minima = BTreeMap::new();
     let (mut within, mut within_before_the_proof) = (0, 0);
     let mut times = Vec::new();
@@ -77,7 +76,7 @@ fn random_failures_shrink_to_the_proved_minimum() {
         "of {count}: {within_before_the_proof} before the proof, {within} behind it; {slowest:?}"
     );
     assert!(within * 100 >= count * 95, "{within} of {count}");
-    assert!(within_before_the_proof * 100 >= count * 75, "{within_before_the_proof} of {count}");
+    assert!(within_before_the_proof * 100 >= count * 90, "{within_before_the_proof} of {count}");
     if !cfg!(debug_assertions) {
         assert!(slowest < Duration::from_secs(1), "{slowest:?}");
     }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::{CommandError, Outcome, failure, print, read_race};
+use super::{CommandError, Outcome, output, print, read_race};
 
-pub(super) fn run(file: &Path, output: Option<&Path>) -> Result<Outcome, CommandError> {
+pub(super) fn run(file: &Path, target: Option<&Path>) -> Result<Outcome, CommandError> {
     let race = read_race(file)?;
-    let scene = failure::scene(&race, file)?;
-    let Some(path) = output else {
+    let scene = output::scene(&race, file)?;
+    let Some(path) = target else {
         print(&scene.text())?;
         return Ok(Outcome::Held);
     };
@@ -16,6 +16,6 @@ pub(super) fn run(file: &Path, output: Option<&Path>) -> Result<Outcome, Command
         Some("svg") => scene.svg(),
         Some(_) | None => scene.text(),
     };
-    failure::write(path, &diagram)?;
+    output::write(path, &diagram)?;
     Ok(Outcome::Held)
 }

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use runwarden_sim::explore::{Budget, Found, STATES_MAX};
+use runwarden_sim::failure::{self, Kept};
 use runwarden_sim::race::Scope;
 use runwarden_sim::scenarios::{Scenario, Variant};
 use runwarden_sim::setting::Setting;
 use serde_json::{Value, json};
 
-use super::{CommandError, Outcome, failure, print, print_json};
+use super::{CommandError, Outcome, print, print_json};
 
 /// What to explore.
 #[derive(Debug, clap::Args)]
@@ -41,13 +42,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
     let seconds = started.elapsed().as_secs_f64();
     let kept = keep(setting.within(budget), &found, &arguments.out)?;
     if arguments.json {
-        let file = kept.as_ref().map(|(file, _)| file.display().to_string());
+        let file = kept.as_ref().map(|kept| kept.file.display().to_string());
         print_json(&object(scenario, variant, budget, &found, file))?;
     } else {
         let mut text = report(scenario, variant, budget, &found, seconds);
-        if let Some((_, diagram)) = kept {
+        if let Some(kept) = kept {
             text.push('\n');
-            text.push_str(&diagram);
+            text.push_str(&kept.report);
         }
         print(&text)?;
     }
@@ -61,17 +62,13 @@ fn budget_of(scenario: &Scenario, scope: Option<&str>) -> Result<Budget, Command
 }
 
 /// Writes the race file of a violation. The search in breadth found no shorter schedule.
-fn keep(
-    setting: Setting,
-    found: &Found,
-    folder: &Path,
-) -> Result<Option<(PathBuf, String)>, CommandError> {
+fn keep(setting: Setting, found: &Found, folder: &Path) -> Result<Option<Kept>, CommandError> {
     if found.broken.is_none() {
         return Ok(None);
     }
     let labels: Vec<_> = found.schedule.iter().map(|step| step.label.clone()).collect();
     let race = setting.race(0, &labels);
-    failure::keep(folder, setting.scenario.id, &race).map(Some)
+    Ok(Some(failure::keep(folder, &race)?))
 }
 
 fn object(

@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use runwarden_sim::failure::{self, Kept};
 use runwarden_sim::hunt::{Hunt, JUDGED_SCHEDULES_MIN, PCT_DEPTH, VIOLATIONS_MAX, WIDE};
 use runwarden_sim::scenarios::ALL;
 use runwarden_sim::setting::Setting;
 use serde_json::{Map, Value, json};
 
-use super::{CommandError, Outcome, RingName, failure, print, print_json};
+use super::{CommandError, Outcome, RingName, print, print_json};
 
 const BUDGET: Duration = Duration::from_secs(10);
 
@@ -61,11 +62,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
             first..next
         }
     };
-    let kept: Result<Vec<_>, _> = hunt
-        .violations
-        .iter()
-        .map(|found| failure::keep(&arguments.out, found.shrunk.setting.scenario.id, &found.race))
-        .collect();
+    let kept: Result<Vec<_>, _> =
+        hunt.violations.iter().map(|found| failure::keep(&arguments.out, &found.race)).collect();
     let kept = kept?;
     if arguments.json {
         print_json(&object(&hunt, &seeds, &kept))?;
@@ -83,14 +81,14 @@ fn settings(names: &[String]) -> Result<Vec<Setting>, CommandError> {
     names.iter().map(|name| Ok(Setting::find(name, None)?.within(WIDE))).collect()
 }
 
-fn object(hunt: &Hunt, seeds: &Range<u64>, kept: &[(PathBuf, String)]) -> Value {
+fn object(hunt: &Hunt, seeds: &Range<u64>, kept: &[Kept]) -> Value {
     let violations: Vec<_> = hunt
         .violations
         .iter()
         .zip(kept)
-        .map(|(found, (file, _))| {
+        .map(|(found, kept)| {
             json!({
-                "race_file": file.display().to_string(),
+                "race_file": kept.file.display().to_string(),
                 "rule": found.shrunk.broken.rule,
                 "scenario": found.shrunk.setting.scenario.name,
                 "seed": found.seed,
@@ -115,7 +113,7 @@ fn object(hunt: &Hunt, seeds: &Range<u64>, kept: &[(PathBuf, String)]) -> Value 
     })
 }
 
-fn report(hunt: &Hunt, seeds: &Range<u64>, kept: &[(PathBuf, String)], took: Duration) -> String {
+fn report(hunt: &Hunt, seeds: &Range<u64>, kept: &[Kept], took: Duration) -> String {
     let tally = &hunt.tally;
     let counts = |counts: std::collections::BTreeMap<String, u64>| {
         let counts: Vec<_> = counts.iter().map(|(name, n)| format!("{name} {n}")).collect();
@@ -138,9 +136,9 @@ fn report(hunt: &Hunt, seeds: &Range<u64>, kept: &[(PathBuf, String)], took: Dur
         counts(tally.faults()),
         counts(tally.marks()),
     );
-    for (_, report) in kept {
+    for kept in kept {
         text.push('\n');
-        text.push_str(report);
+        text.push_str(&kept.report);
     }
     let missing = tally.missing();
     if !missing.is_empty() {

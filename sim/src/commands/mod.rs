@@ -2,10 +2,10 @@
 
 mod draw;
 mod explore;
-mod failure;
 mod hunt;
 mod list;
 mod meta;
+mod output;
 mod replay;
 mod run;
 mod shrink;
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use runwarden_sim::explore::BudgetError;
+use runwarden_sim::failure::KeepError;
 use runwarden_sim::race::{FILE_BYTES_MAX, Problem, Race, RaceError};
 use runwarden_sim::replay::ReplayError;
 use runwarden_sim::setting::SettingError;
@@ -106,6 +107,9 @@ pub(crate) enum CommandError {
     /// A file cannot be replayed.
     #[error("{path}: {source}")]
     Replay { path: PathBuf, source: ReplayError },
+    /// A violation cannot be written down.
+    #[error(transparent)]
+    Keep(#[from] KeepError),
     /// The file breaks no rule.
     #[error("{path} breaks no rule when it is replayed, so there is nothing to shrink")]
     NothingToShrink { path: PathBuf },

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use runwarden_sim::explore::Recording;
+use runwarden_sim::failure;
 use runwarden_sim::hunt::{self, Strategy, WIDE};
 use runwarden_sim::setting::Setting;
 use runwarden_sim::shrink::shrink;
 use serde_json::json;
 
-use super::{CommandError, Outcome, RingName, failure, print, print_json};
+use super::{CommandError, Outcome, RingName, output, print, print_json};
 
 /// What to run.
 #[derive(Debug, clap::Args)]
@@ -43,14 +44,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
     let records = play.records();
     if let Some(path) = &arguments.trace {
         let lines: String = records.iter().map(|record| record.to_line() + "\n").collect();
-        failure::write(path, &lines)?;
+        output::write(path, &lines)?;
     }
     let digest = records.last().map(|record| record.digest.to_string());
     let kept = match shrink(setting, &course.labels()) {
         None => None,
         Some(shrunk) => {
             let race = shrunk.setting.race(seed, &shrunk.labels());
-            Some(failure::keep(&arguments.out, setting.scenario.id, &race)?)
+            Some(failure::keep(&arguments.out, &race)?)
         }
     };
     let violation = course.broken.as_ref().map(
@@ -68,7 +69,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
             "records": records.len(),
             "digest": digest,
             "violation": violation,
-            "race_file": kept.as_ref().map(|(file, _)| file.display().to_string()),
+            "race_file": kept.as_ref().map(|kept| kept.file.display().to_string()),
         }))?;
     } else {
         let mut text = String::new();
@@ -83,7 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
             digest.unwrap_or_default()
         ));
         match (&course.broken, &kept) {
-            (Some(broken), Some((_, report))) => text.push_str(&format!("{broken}\n\n{report}")),
+            (Some(broken), Some(kept)) => text.push_str(&format!("{broken}\n\n{}", kept.report)),
             _ => text.push_str("no rule broken\n"),
         }
         print(&text)?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use runwarden_sim::explore::Recording;
+use runwarden_sim::failure;
 use runwarden_sim::race::Race;
 use runwarden_sim::random::Random;
 use runwarden_sim::replay::ReplayError;
@@ -10,26 +11,24 @@ use runwarden_sim::schedule::{Course, Uniform, WALK_STEPS_MAX};
 use runwarden_sim::setting::Setting;
 use runwarden_sim::shrink::{Proof, shrink};
 
-use super::{CommandError, Outcome, failure, print, read_race};
+use super::{CommandError, Outcome, output, print, read_race};
 
-pub(super) fn run(file: &Path, output: &Path) -> Result<Outcome, CommandError> {
+pub(super) fn run(file: &Path, target: &Path) -> Result<Outcome, CommandError> {
     let race = read_race(file)?;
-    let setting = Setting::of(&race).map_err(|source| CommandError::Replay {
-        path: file.to_owned(),
-        source: ReplayError::Setting(source),
-    })?;
+    let replay = |source| CommandError::Replay { path: file.to_owned(), source };
+    let setting = Setting::of(&race).map_err(|source| replay(ReplayError::Setting(source)))?;
     let course = course(&setting, &race);
     let shrunk = shrink(setting, &course.labels())
         .ok_or_else(|| CommandError::NothingToShrink { path: file.to_owned() })?;
     let small = shrunk.setting.race(race.seed, &shrunk.labels());
-    failure::write(output, &small.to_string())?;
+    output::write(target, &small.to_string())?;
     print(&format!(
         "{} choices became {}, {}; {} schedules tried\n{}",
         course.steps.len(),
         shrunk.schedule.len(),
         proof(shrunk.proof),
         shrunk.tries,
-        failure::report(&small, output, None)?,
+        failure::report(&small, target, None).map_err(replay)?,
     ))?;
     Ok(Outcome::Held)
 }
