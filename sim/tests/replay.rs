@@ -7,6 +7,7 @@ use runwarden_protocol::record::{Digest, Record, SCHEMA_VERSION};
 use runwarden_sim::machines::Registry;
 use runwarden_sim::race::Race;
 use runwarden_sim::replay::{ReplayError, Replayed, replay};
+use runwarden_sim::shrink::shrink_inputs;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -210,4 +211,14 @@ fn a_file_that_cannot_be_replayed_says_why() {
     let verb = text.replace("input {\"kind\":\"refuse\"}", "emit text(5)");
     let verb = play(&Race::parse(verb.as_bytes()).unwrap(), &registry()).1.unwrap_err();
     assert!(verb.to_string().starts_with("line 10: the verb `emit`"), "{verb}");
+}
+
+#[test]
+fn recorded_inputs_shrink_to_those_that_break_the_invariant() {
+    let race = stutterer(2, "ok");
+    let small = shrink_inputs(&race, &registry()).expect("it breaks an invariant");
+    assert_eq!(small.choices.len(), 1, "{small}");
+    let replayed = play(&small, &registry()).1.unwrap();
+    assert!(replayed.is_met && replayed.digest == small.digest);
+    assert!(shrink_inputs(&stutterer(1, "ok"), &registry()).is_none());
 }

@@ -4,17 +4,21 @@ use std::path::Path;
 
 use runwarden_sim::explore::Recording;
 use runwarden_sim::failure;
+use runwarden_sim::machines::Registry;
 use runwarden_sim::race::Race;
 use runwarden_sim::random::Random;
 use runwarden_sim::replay::ReplayError;
 use runwarden_sim::schedule::{Course, Uniform, WALK_STEPS_MAX};
 use runwarden_sim::setting::Setting;
-use runwarden_sim::shrink::{Proof, shrink};
+use runwarden_sim::shrink::{Proof, shrink, shrink_inputs};
 
 use super::{CommandError, Outcome, output, print, read_race};
 
 pub(super) fn run(file: &Path, target: &Path) -> Result<Outcome, CommandError> {
     let race = read_race(file)?;
+    if race.init.is_some() {
+        return inputs(file, &race, target);
+    }
     let replay = |source| CommandError::Replay { path: file.to_owned(), source };
     let setting = Setting::of(&race).map_err(|source| replay(ReplayError::Setting(source)))?;
     let course = course(&setting, &race);
@@ -30,6 +34,18 @@ pub(super) fn run(file: &Path, target: &Path) -> Result<Outcome, CommandError> {
         shrunk.tries,
         failure::report(&small, target, None).map_err(replay)?,
     ))?;
+    Ok(Outcome::Held)
+}
+
+/// Shrinks what a flight recorder saw.
+fn inputs(file: &Path, race: &Race, target: &Path) -> Result<Outcome, CommandError> {
+    let small = shrink_inputs(race, &Registry::product())
+        .ok_or_else(|| CommandError::NothingToShrink { path: file.to_owned() })?;
+    output::write(target, &small.to_string())?;
+    let report = failure::report(&small, target, None)
+        .map_err(|source| CommandError::Replay { path: file.to_owned(), source })?;
+    let (before, after) = (race.choices.len(), small.choices.len());
+    print(&format!("{before} inputs became {after}\n{report}"))?;
     Ok(Outcome::Held)
 }
 

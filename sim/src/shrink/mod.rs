@@ -5,10 +5,13 @@
 //! breaks the rule, or take the one that does. A schedule counts only if it breaks the same rule.
 
 mod actors;
+mod inputs;
 mod order;
 mod reduce;
 #[cfg(test)]
 mod tests;
+
+pub use inputs::{INPUT_TRIES_MAX, shrink_inputs};
 
 use crate::explore::{Broken, Limits, Play, Recording, ScheduledStep};
 use crate::race::ScopeKey;
