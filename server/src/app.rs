@@ -97,7 +97,7 @@ fn try_run(settings: &Settings) -> Result<(), AppError> {
         let _ = helper.join();
     }
     // Nothing runs tasks any more, so that none can be started after this.
-    agents.kill_processes();
+    agents.end_processes();
     drop(executor);
     if let Err(failure) = store.close() {
         tracing::error!(%failure, "the store was not closed cleanly");

@@ -17,7 +17,9 @@ use futures_lite::future::{block_on, poll_once, zip};
 use hostile_acp::{FOLDER_VARIABLE, MODE_VARIABLE, be_the_agent_if_asked, living, processes, told};
 use invoke::{Seen, collect, collect_with, invocation};
 use manual_world::ManualWorld;
-use runwarden::agents::acp::{GARBAGE_LINES_MAX, LOAD_SILENCE_MAX, PERMISSIONS_OPEN_MAX};
+use runwarden::agents::acp::{
+    END_GRACE, GARBAGE_LINES_MAX, LOAD_SILENCE_MAX, PERMISSIONS_OPEN_MAX,
+};
 use runwarden::agents::{AgentConfig, build_with};
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::session::record::Usage;
@@ -422,6 +424,19 @@ fn closing_an_agent_ends_its_idle_process() {
     assert_eq!(living(&started.processes()).len(), 2, "the agent and the process it started");
     started.agent.close();
     started.assert_no_process();
+    assert!(started.told().ends_with("end of input"), "it may put away what it keeps");
+
+    for (start, graces) in [(start as fn(&str) -> Started, 1), (start_deaf, 2)] {
+        let started = start("hears_no_end");
+        block_on(collect(&started.agent, invocation(&["a"], None)));
+        started.agent.close();
+        for grace in 0..graces {
+            assert_eq!(living(&started.processes()).len(), 2, "{grace}");
+            block_on(started.world.somebody_sleeps());
+            started.world.advance(END_GRACE);
+        }
+        started.assert_no_process();
+    }
 }
 
 #[test]

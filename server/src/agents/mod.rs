@@ -95,9 +95,10 @@ impl Agents {
         self.factories.iter()
     }
 
-    /// Kills the processes of agents that are left when the server ends.
-    pub fn kill_processes(&self) {
-        self.processes.kill_all();
+    /// Ends the processes of agents that are left when the server ends; blocks for at most
+    /// [`acp::SHUTDOWN_GRACE`].
+    pub fn end_processes(&self) {
+        self.processes.end_all();
     }
 
     /// The same agents with another default.

@@ -81,7 +81,7 @@ pub(super) fn examine(configs: &[AgentConfig]) -> Vec<AgentReport> {
         }
         reports
     }));
-    made.iter().for_each(Agents::kill_processes);
+    made.iter().for_each(Agents::end_processes);
     reports
 }
 

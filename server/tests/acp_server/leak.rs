@@ -26,10 +26,10 @@ const DESCRIPTORS_SLACK: usize = 16;
 
 /// Memory the server may hold at the end beyond that after the first round, per session: its newest
 /// journal pages, error records and the allocator's own.
-const BYTES_PER_SESSION_MAX: u64 = 512 * 1_024;
+const BYTES_PER_SESSION_MAX: u64 = 128 * 1_024;
 
 /// Beside what the sessions hold.
-const BYTES_SLACK: u64 = 48 * 1_024 * 1_024;
+const BYTES_SLACK: u64 = 24 * 1_024 * 1_024;
 
 /// From the last Stop until every session takes a message again.
 const FREE_MAX: Duration = Duration::from_secs(12);

@@ -31,7 +31,12 @@ pub(crate) fn be_the_agent_if_asked() {
     if mode != "light" {
         start_helper(&mode);
     }
-    Hostile { mode, folder }.serve();
+    let hostile = Hostile { mode, folder };
+    hostile.serve();
+    if hostile.mode == "hears_no_end" {
+        wait_for_ever();
+    }
+    note(&hostile.folder, TOLD, "end of input");
     exit(0)
 }
 
@@ -175,8 +180,10 @@ impl Hostile {
                     text("late");
                 }
             }
-            "echo" | "light" | "knows_no_errors" | "loads" | "resumes" | "refuses_load"
-            | "dies_in_load" | "answers_no_load" => end_with(id, &prompt.to_string()),
+            "echo" | "light" | "hears_no_end" | "knows_no_errors" | "loads" | "resumes"
+            | "refuses_load" | "dies_in_load" | "answers_no_load" => {
+                end_with(id, &prompt.to_string())
+            }
             "chooses" => {
                 update(&json!({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}));
                 end_with(id, "chosen");

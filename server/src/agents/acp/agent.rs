@@ -251,8 +251,10 @@ impl<W: World> Agent for AcpAgent<W> {
     }
 
     fn close(&self) {
-        if let Some(mut slot) = self.slot.try_lock() {
-            *slot = Slot::Gone;
+        if let Some(mut slot) = self.slot.try_lock()
+            && let Slot::Idle(link) = std::mem::replace(&mut *slot, Slot::Gone)
+        {
+            link.connection.end(&self.shared.world);
         }
         if let Some(group) = self.running.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             group.kill();

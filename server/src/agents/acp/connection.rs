@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agent_client_protocol_schema::v1::{CLIENT_METHOD_NAMES, Error, ErrorCode};
 use async_channel::{Receiver, Sender};
 use futures_lite::AsyncWriteExt;
+use runwarden_protocol::instant::Duration;
 use runwarden_runtime::ports::agent::FailureKind;
 use runwarden_runtime::ports::{AgentFailure, World};
 use serde_json::Value;
@@ -24,6 +25,9 @@ pub const MESSAGE_BYTES_MAX: usize = 4_194_304;
 /// Most lines in a row that are no message; one more ends the process.
 pub const GARBAGE_LINES_MAX: usize = 1_000;
 
+/// How long an idle process that is not needed any more has to end by itself, and then after SIGTERM.
+pub const END_GRACE: Duration = Duration::from_secs(2);
+
 /// Messages that wait to be read by an invocation, or to be written to the agent.
 const MESSAGES_WAITING_MAX: usize = 64;
 
@@ -40,6 +44,8 @@ pub(super) struct Connection {
     outgoing: Sender<String>,
     desk: Arc<Desk>,
     requests: AtomicU64,
+    /// Whether it ends by itself, or else a little later by force.
+    is_ending: bool,
 }
 
 /// What an invocation reads from. While there is none, messages are dropped and requests declined.
@@ -82,7 +88,21 @@ impl Connection {
             group: Arc::clone(&group),
         };
         world.spawn(reading.run(stdout));
-        Ok(Self { group, outgoing, desk, requests: AtomicU64::new(0) })
+        Ok(Self { group, outgoing, desk, requests: AtomicU64::new(0), is_ending: false })
+    }
+
+    /// Ends a process that has nothing to do: its input ends, so that it can put away what it keeps;
+    /// after [`END_GRACE`] its group gets SIGTERM, and after as long again SIGKILL.
+    pub(super) fn end<W: World>(mut self, world: &W) {
+        self.is_ending = true;
+        self.outgoing.close();
+        let (group, clock) = (Arc::clone(&self.group), world.clone());
+        world.spawn(async move {
+            clock.sleep_until(clock.now().plus(END_GRACE)).await;
+            group.terminate();
+            clock.sleep_until(clock.now().plus(END_GRACE)).await;
+            group.kill();
+        });
     }
 
     /// The processes.
@@ -177,7 +197,9 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        self.group.kill();
+        if !self.is_ending {
+            self.group.kill();
+        }
     }
 }
 

@@ -32,11 +32,11 @@ use runwarden_runtime::ports::{
 
 use agent::AcpAgent;
 pub use command::{ARGS_MAX, AcpCommand, CommandError, ENV_MAX};
-pub use connection::{GARBAGE_LINES_MAX, MESSAGE_BYTES_MAX};
+pub use connection::{END_GRACE, GARBAGE_LINES_MAX, MESSAGE_BYTES_MAX};
 pub use opening::{LOAD_MAX, LOAD_SILENCE_MAX, SESSION_ID_BYTES_MAX};
 pub use permission::{OPTION_CHARS_MAX, OPTIONS_MAX};
 pub use preamble::PREAMBLE_BYTES_MAX;
-pub use process::{Processes, STDERR_LINE_BYTES_MAX, STDERR_LINES_MAX};
+pub use process::{Processes, SHUTDOWN_GRACE, STDERR_LINE_BYTES_MAX, STDERR_LINES_MAX};
 pub use turn::{FENCE_MAX, PERMISSIONS_OPEN_MAX};
 pub use updates::{PLAN_ENTRIES_MAX, TOOL_CALLS_MAX, TOOL_VALUE_BYTES_MAX};
 

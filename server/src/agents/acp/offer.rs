@@ -143,6 +143,10 @@ impl Choice {
         session_id: &str,
         (what, wanted): (&str, &str),
     ) -> Result<(), AgentFailure> {
+        // Some agents do not list what is in force.
+        if wanted == self.current {
+            return Ok(());
+        }
         let by_name = || self.values.iter().find(|value| value.name == wanted);
         let found = self.values.iter().find(|value| value.id == wanted).or_else(by_name);
         let Some(found) = found else {

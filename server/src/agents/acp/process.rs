@@ -4,9 +4,10 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command as StdCommand, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use runwarden_runtime::ports::World;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use smol::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 use super::command::AcpCommand;
@@ -17,6 +18,12 @@ pub const STDERR_LINE_BYTES_MAX: usize = 2_048;
 
 /// Most lines of standard error of one process that are logged; further ones are read and dropped.
 pub const STDERR_LINES_MAX: usize = 1_000;
+
+/// How long the agents that are left at the end of the server have to end after SIGTERM.
+pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+
+/// How often it is looked whether they have.
+const SHUTDOWN_LOOK: Duration = Duration::from_millis(10);
 
 /// The process groups of the agents of a server, for its end. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -70,10 +77,17 @@ pub(super) fn start<W: World>(
 }
 
 impl Processes {
-    /// Kills every process of every agent that is left.
-    pub fn kill_all(&self) {
+    /// Ends every process of every agent that is left: by SIGTERM, and what is there after
+    /// [`SHUTDOWN_GRACE`] by SIGKILL. Blocks as long.
+    pub fn end_all(&self) {
         let mut groups = self.groups.lock().unwrap_or_else(PoisonError::into_inner);
-        groups.drain(..).filter_map(|group| group.upgrade()).for_each(|group| group.kill());
+        let groups: Vec<_> = groups.drain(..).filter_map(|group| group.upgrade()).collect();
+        groups.iter().for_each(|group| group.terminate());
+        let until = Instant::now() + SHUTDOWN_GRACE;
+        while Instant::now() < until && groups.iter().any(|group| group.is_running()) {
+            std::thread::sleep(SHUTDOWN_LOOK);
+        }
+        groups.iter().for_each(|group| group.kill());
     }
 
     fn note(&self, group: &Arc<Group>) {
@@ -97,6 +111,12 @@ impl Group {
     /// Whether its leader has ended.
     pub(super) fn is_over(&self) -> bool {
         *self.is_over.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether its leader runs, also when nobody waits for its end any more.
+    fn is_running(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        !self.is_over() && matches!(waitid(WaitId::Pid(self.leader), look), Ok(None))
     }
 
     fn send(&self, signal: Signal) {
