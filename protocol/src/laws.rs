@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use crate::instant::{Duration, Instant};
 use crate::machine::{Machine, Outbox, Scope};
+use crate::matrix::{self, Matrix};
 use crate::record::{DIGEST_START, Digest};
 
 /// Most states [`laws`] visits before it reports the scope as too large.
@@ -17,8 +18,10 @@ pub struct LawReport {
     pub states: usize,
     /// Steps taken.
     pub transitions: usize,
-    /// How often each (state, result) pair was seen, for matrices.
+    /// How often each kind of state was reached.
     pub state_names: BTreeMap<&'static str, usize>,
+    /// What each kind of input did in each kind of state.
+    pub matrix: Matrix,
 }
 
 /// Which law was broken, and how.
@@ -47,7 +50,12 @@ where
     M: Machine + std::fmt::Debug,
     S: Scope<M>,
 {
-    let mut report = LawReport { states: 0, transitions: 0, state_names: BTreeMap::new() };
+    let mut report = LawReport {
+        states: 0,
+        transitions: 0,
+        state_names: BTreeMap::new(),
+        matrix: Matrix::default(),
+    };
     let mut seen = std::collections::BTreeSet::new();
     let mut queue = VecDeque::new();
     seen.insert(fingerprint(&start, Instant::ZERO));
@@ -55,6 +63,7 @@ where
     while let Some((machine, now)) = queue.pop_front() {
         report.states += 1;
         *report.state_names.entry(machine.state_name()).or_default() += 1;
+        report.matrix.reached(machine.state_name());
         if report.states > STATES_MAX {
             return Err(broken("scope", &machine, "-", "more states than STATES_MAX"));
         }
@@ -81,14 +90,23 @@ where
     let mut found = Vec::new();
     for input in scope.inputs(machine) {
         report.transitions += 1;
-        if let Some(next) = check_step(machine, now, &input)? {
-            found.push((next, now));
+        let label = format!("{input:?}");
+        match check_step(machine, now, &input)? {
+            Ok(next) => {
+                report.matrix.note(machine.state_name(), &label, next.state_name());
+                found.push((next, now));
+            }
+            Err(reject) => {
+                report.matrix.note(machine.state_name(), &label, &matrix::rejected(&reject));
+            }
         }
     }
     if let Some((due, _)) = machine.deadline().filter(|(due, _)| *due <= scope.horizon()) {
         report.transitions += 1;
         let at = if due > now { due } else { now };
-        found.push((check_tick(machine, at)?, at));
+        let next = check_tick(machine, at)?;
+        report.matrix.note(machine.state_name(), matrix::TICK, next.state_name());
+        found.push((next, at));
     }
     Ok(found)
 }
@@ -132,7 +150,7 @@ fn check_step<M: Machine + std::fmt::Debug>(
     machine: &M,
     now: Instant,
     input: &M::Input,
-) -> Result<Option<M>, LawBroken> {
+) -> Result<Result<M, String>, LawBroken> {
     let label = format!("{input:?}");
     let (mut one, mut two) = (machine.clone(), machine.clone());
     let (mut out, mut out_two) = (Outbox::new(), Outbox::new());
@@ -150,7 +168,7 @@ fn check_step<M: Machine + std::fmt::Debug>(
     if machine.is_terminal() && (!out.is_empty() || !one.is_terminal()) {
         return Err(broken("terminal absorbs", machine, &label, &format!("{out:?}")));
     }
-    Ok(result.is_ok().then_some(one))
+    Ok(result.map(|()| one).map_err(|reject| format!("{reject:?}")))
 }
 
 fn check_tick<M: Machine + std::fmt::Debug>(machine: &M, at: Instant) -> Result<M, LawBroken> {

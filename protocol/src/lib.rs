@@ -13,6 +13,7 @@ pub mod journal;
 pub mod json_bytes;
 pub mod laws;
 pub mod machine;
+pub mod matrix;
 pub mod record;
 pub mod run;
 pub mod session;

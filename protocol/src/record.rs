@@ -16,6 +16,12 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// Kind of the input of a step that only time made: [`crate::machine::Machine::tick`].
 pub const TICK: &str = "tick";
 
+/// Machine of a record that tells of the server itself.
+pub const SERVER: &str = "server";
+
+/// Kind of the input that tells of a new process: the memory of all machines is gone.
+pub const RESTARTED: &str = "restarted";
+
 /// Greatest magnitude of a number in a record, 2^53 − 1.
 pub const NUMBER_MAX: u64 = (1 << 53) - 1;
 

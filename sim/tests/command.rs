@@ -113,7 +113,7 @@ fn list_is_honest() {
     let fourth = scenarios.iter().find(|scenario| scenario["id"] == "RACE-04").unwrap();
     let expected = json!({
         "name": "stop-between-registration-and-invocation", "id": "RACE-04",
-        "rings": ["explore"], "variants": ["invocation-unchecked"],
+        "rings": ["explore"], "variants": ["invocation-unchecked", "uninvoked-interrupted"],
     });
     assert_eq!(fourth, &expected);
     let text = String::from_utf8(sim(&["list"]).stdout).unwrap();

@@ -7,20 +7,35 @@
 //! | INV-SEQ | `published` rows or a terminal row whose numbers leave a hole or repeat |
 //! | DI-5 | rows published before they were `persisted`; a run ended before its settlement was `committed` |
 //! | DI-7 | rows published after `run_ended` |
+//! | INV-REG | `start_worker`, `construct`, `prepare` or `invoke` of a run behind its Stop; STOP-05 is its `append` |
+//! | INV-EXCL | an `invoke` beside the unreturned call of another run, unless that one's window is over |
+//! | INV-OWN | a `prepare` or `invoke` of an agent behind its `close` |
+//! | INV-LIVE | a start refused because of a stopped and ended run whose window is over |
+//! | INV-TERM | a `run_ended` with another outcome than its `settle`; a `settle` behind the end |
+//! | ASK-03, ASK-04, ASK-05 | a question resolved twice, or open behind the Stop or the end of its run |
+//! | REG-08, STOP-08 | a `signal` to an agent that the run does not call; a second interrupt |
 
 mod event;
 mod run;
+mod session;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::record::Record;
+use crate::record::{RESTARTED, SERVER};
 use event::{Event, Subject};
 use run::RunAudit;
+use session::SessionAudit;
+
+pub use session::CLOSED_AGENTS_MAX;
 
 /// Most runs an [`Auditor`] remembers. Beyond it the run seen first is forgotten and counted.
 pub const RUNS_MAX: usize = 16_384;
+
+/// Most sessions an [`Auditor`] remembers. Beyond it one of them is forgotten and counted.
+pub const SESSIONS_MAX: usize = 4_096;
 
 /// A record that breaks an invariant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +74,7 @@ pub struct Judged {
     pub rows: u64,
     /// Ends of runs.
     pub terminals: u64,
-    /// Runs forgotten at [`RUNS_MAX`]; what came later of them was judged as new.
+    /// Runs and sessions forgotten at their bounds; what came later of them was judged as new.
     pub forgotten: u64,
 }
 
@@ -68,6 +83,7 @@ pub struct Judged {
 pub struct Auditor {
     runs: BTreeMap<Subject, RunAudit>,
     order: VecDeque<Subject>,
+    sessions: BTreeMap<String, SessionAudit>,
     judged: Judged,
 }
 
@@ -94,12 +110,29 @@ impl Auditor {
                 });
             }
         }
+        for (invariant, detail) in self.session(record) {
+            let machine = record.machine.clone();
+            violations.push(Violation { invariant, n: record.n, machine, detail });
+        }
         Ok(violations)
     }
 
     /// How much was judged so far.
     pub fn judged(&self) -> Judged {
         self.judged
+    }
+
+    fn session(&mut self, record: &Record) -> Vec<run::Broken> {
+        if record.machine == SERVER && record.input["kind"] == RESTARTED {
+            self.sessions.clear();
+            return Vec::new();
+        }
+        let is_known = self.sessions.contains_key(&record.machine);
+        if !is_known && self.sessions.len() == SESSIONS_MAX {
+            self.sessions.pop_first();
+            self.judged.forgotten += 1;
+        }
+        self.sessions.entry(record.machine.clone()).or_default().take(record)
     }
 
     fn run(&mut self, subject: Subject) -> &mut RunAudit {

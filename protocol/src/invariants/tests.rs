@@ -173,3 +173,101 @@ fn the_runs_remembered_are_bounded() {
     assert_eq!(see(RUNS_MAX - 1), 0);
     assert_eq!(see(RUNS_MAX), 1);
 }
+
+/// A trace of one machine from inputs and outputs that name run `run_1` and agent `agt_1`.
+fn told(steps: &[(Value, &[Value])]) -> Vec<(&'static str, u64)> {
+    broken(
+        &steps.iter().map(|(input, outputs)| (input.clone(), outputs.to_vec())).collect::<Vec<_>>(),
+    )
+}
+
+fn of_run(kind: &str) -> Value {
+    json!({"kind": kind, "run_id": "run_1", "agent": "agt_1", "signal": "interrupt"})
+}
+
+fn stopping() -> Value {
+    json!({"kind": "phase_changed", "run_id": "run_1", "phase": "cancelling", "since": 0})
+}
+
+#[test]
+fn nothing_begins_behind_a_stop() {
+    let stop = (json!({"kind": "stop"}), &[stopping()][..]);
+    for kind in ["start_worker", "construct", "prepare", "invoke"] {
+        let late = [of_run(kind)];
+        assert_eq!(
+            told(&[stop.clone(), (json!({"kind": "x"}), &late)]),
+            [("INV-REG", 2)],
+            "{kind}"
+        );
+        assert_eq!(told(&[(json!({"kind": "x"}), &late)]), [], "{kind}");
+    }
+    let late = [json!({"kind": "append", "run_id": "run_1", "rows": []})];
+    assert_eq!(told(&[stop, (json!({"kind": "x"}), &late)]), [("STOP-05", 2)]);
+}
+
+#[test]
+fn a_closed_agent_is_used_by_nobody_and_two_calls_are_one_too_many() {
+    let close = [json!({"kind": "close", "agent": "agt_1"})];
+    let invoke = [of_run("invoke")];
+    let x = || json!({"kind": "x"});
+    assert_eq!(told(&[(x(), &close), (x(), &invoke)]), [("INV-OWN", 2)]);
+    let anew = json!({"kind": "agent_constructed", "run_id": "run_1", "agent": "agt_1"});
+    assert_eq!(told(&[(x(), &close), (anew, &invoke)]), []);
+    let second = [json!({"kind": "invoke", "run_id": "run_2", "agent": "agt_2"})];
+    assert_eq!(told(&[(x(), &invoke), (x(), &second)]), [("INV-EXCL", 2)]);
+    assert_eq!(told(&[(x(), &invoke), (of_run("returned"), &second)]), []);
+}
+
+#[test]
+fn an_agent_is_pressed_only_in_its_call_and_interrupted_once() {
+    let (invoke, signal) = ([of_run("invoke")], [of_run("signal")]);
+    let x = || json!({"kind": "x"});
+    assert_eq!(told(&[(x(), &signal)]), [("REG-08", 1)]);
+    assert_eq!(told(&[(x(), &invoke), (x(), &signal)]), []);
+    assert_eq!(told(&[(x(), &invoke), (x(), &signal), (x(), &signal)]), [("STOP-08", 3)]);
+}
+
+#[test]
+fn a_question_is_resolved_once_and_outlives_neither_stop_nor_end() {
+    let open = [json!({"kind": "question_opened", "run_id": "run_1", "question_id": "que_1"})];
+    let close = [json!({"kind": "questions_resolved", "run_id": "run_1", "questions": ["que_1"]})];
+    let x = || json!({"kind": "x"});
+    assert_eq!(told(&[(x(), &open), (x(), &close)]), []);
+    assert_eq!(told(&[(x(), &open), (x(), &close), (x(), &close)]), [("ASK-03", 3)]);
+    assert_eq!(told(&[(x(), &open), (x(), &[stopping()])]), [("ASK-04", 2)]);
+    let ended = json!({"kind": "run_ended", "run_id": "run_1", "outcome": "failed", "seq": null});
+    let committed = json!({"kind": "committed", "run_id": "run_1"});
+    assert_eq!(told(&[(x(), &open), (committed, &[ended])]), [("ASK-05", 2)]);
+}
+
+#[test]
+fn a_run_is_shown_as_it_was_settled_and_a_start_as_it_is_stored() {
+    let settle = json!({"kind": "settle", "run_id": "run_1", "verdict": {"outcome": "cancelled"}});
+    let ended = |outcome: &str| json!({"kind": "run_ended", "run_id": "run_1", "outcome": outcome, "seq": null});
+    let committed = || json!({"kind": "committed", "run_id": "run_1"});
+    let x = || json!({"kind": "x"});
+    let steps = |outcome: &str| {
+        told(&[(x(), std::slice::from_ref(&settle)), (committed(), &[ended(outcome)])])
+    };
+    assert_eq!(steps("cancelled"), []);
+    assert_eq!(steps("completed"), [("INV-TERM", 2)]);
+    let answer = json!({"answer": "started", "run_id": "run_1"});
+    let started = [json!({"kind": "start_answered", "answer": answer})];
+    assert_eq!(told(&[(committed(), &started)]), []);
+    assert_eq!(told(&[(x(), &started)]), [("DI-5", 1)]);
+}
+
+#[test]
+fn a_new_process_calls_again_what_the_old_one_called() {
+    let invoke = |run: &str| json!({"kind": "invoke", "run_id": run, "agent": "agt_1"});
+    let mut recorder = Recorder::default();
+    let mut auditor = Auditor::default();
+    let mut check = |machine: &str, input: Value, outputs: &[Value]| {
+        let record = recorder.record(Instant::ZERO, machine, &input, outputs, None).unwrap();
+        auditor.check(&record).unwrap().len()
+    };
+    assert_eq!(check("run/ses_1", json!({"kind": "x"}), &[invoke("run_1")]), 0);
+    assert_eq!(check("run/ses_1", json!({"kind": "x"}), &[invoke("run_2")]), 1);
+    assert_eq!(check("server", json!({"kind": "restarted"}), &[]), 0);
+    assert_eq!(check("run/ses_1", json!({"kind": "x"}), &[invoke("run_3")]), 0);
+}

@@ -189,6 +189,86 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         true
     }
 
+    /// Does a Stop press an agent whose call was not admitted? Never (REG-08).
+    fn presses_registered() -> bool {
+        false
+    }
+
+    /// Does a Stop find a run whose channel is missing? Its row counts alone (STOP-03).
+    fn finds_run(_live: bool) -> bool {
+        true
+    }
+
+    /// Does a Stop touch only the run it names? (STOP-13)
+    fn stops_named_only() -> bool {
+        true
+    }
+
+    /// Does the canceller find the session of a run whose worker is gone? It copied the id (STOP-02).
+    fn finds_session(_worker_gone: bool) -> bool {
+        true
+    }
+
+    /// Does an accepted Stop keep its claim when a save failed? (OWN-11)
+    fn keeps_claim() -> bool {
+        true
+    }
+
+    /// Does a Stop give up ownership? (OWN-05)
+    fn stop_releases_owner() -> bool {
+        false
+    }
+
+    /// Does an ending by the server keep the outcome its rule names? (STOP-21)
+    fn names_ending() -> bool {
+        true
+    }
+
+    /// Is the end of a stopped run sent to every subscriber? (STOP-15)
+    fn shows_cancelled() -> bool {
+        true
+    }
+
+    /// Does a reservation take ownership with the row? All or nothing (ADM-08).
+    fn reserves_owner() -> bool {
+        true
+    }
+
+    /// Does reclamation free the ownership of its run? (REC-04)
+    fn reclaim_frees_owner() -> bool {
+        true
+    }
+
+    /// From when on does the window of a stopped row count? From its cancel time (REC-01).
+    fn reclaim_anchor(stopped_at: Instant, _started_at: Instant) -> Instant {
+        stopped_at
+    }
+
+    /// The window by which a session is shown as free: that of admission (REC-03).
+    fn shown_window(unwind: Duration) -> Duration {
+        unwind
+    }
+
+    /// Does the teardown of a settled run close what a successor may use? (OWN-13)
+    fn closes_shared() -> bool {
+        false
+    }
+
+    /// Does an accepted Stop resolve the open questions of its run? (ASK-04)
+    fn resolves_at_stop() -> bool {
+        true
+    }
+
+    /// Does the end of a run resolve its open questions? (ASK-05)
+    fn resolves_at_end() -> bool {
+        true
+    }
+
+    /// Is an answered question closed? (ASK-03)
+    fn closes_answered() -> bool {
+        true
+    }
+
     /// Does the row go in the step that learns of the worker's settlement? (OWN-14)
     fn frees_at_settlement() -> bool {
         true

@@ -4,7 +4,9 @@ mod catalogue;
 
 use runwarden_protocol::run::guards::{Guards, Rules};
 
-use crate::explore::{Budget, Choice, Conditions, Found, Limits, Play, Recording, World, search};
+use crate::explore::{
+    Budget, Choice, Conditions, Fault, Found, Limits, Play, Recording, World, search,
+};
 use crate::race::Ring;
 
 pub use catalogue::ALL;
@@ -35,8 +37,9 @@ pub struct Variant {
     pub name: &'static str,
     /// The rule or invariant it is caught by.
     pub rule: &'static str,
-    search: fn(&Scenario, Budget, &Limits<'_>) -> Found,
-    begin: fn(&Scenario, Budget, Recording) -> Box<dyn Play>,
+    search: fn(&Scenario, Conditions, Budget, &Limits<'_>) -> Found,
+    begin: fn(&Scenario, Conditions, Budget, Recording) -> Box<dyn Play>,
+    fault: Option<Fault>,
 }
 
 impl Scenario {
@@ -58,8 +61,8 @@ impl Scenario {
     /// Searches the real machines, or those of a variant, within `limits`.
     pub fn search(&self, variant: Option<&Variant>, budget: Budget, limits: &Limits<'_>) -> Found {
         match variant {
-            Some(variant) => (variant.search)(self, budget, limits),
-            None => run::<Rules>(self, budget, limits),
+            Some(variant) => (variant.search)(self, variant.conditions(self), budget, limits),
+            None => run::<Rules>(self, self.conditions, budget, limits),
         }
     }
 
@@ -71,32 +74,56 @@ impl Scenario {
         recording: Recording,
     ) -> Box<dyn Play> {
         match variant {
-            Some(variant) => (variant.begin)(self, budget, recording),
-            None => begin::<Rules>(self, budget, recording),
+            Some(variant) => (variant.begin)(self, variant.conditions(self), budget, recording),
+            None => begin::<Rules>(self, self.conditions, budget, recording),
         }
     }
 }
 
 impl Variant {
     const fn of<G: Guards>(name: &'static str, rule: &'static str) -> Self {
-        Self { name, rule, search: run::<G>, begin: begin::<G> }
+        Self { name, rule, search: run::<G>, begin: begin::<G>, fault: None }
+    }
+
+    /// The machines as they are, in a world that does one thing wrong.
+    const fn around(name: &'static str, rule: &'static str, fault: Fault) -> Self {
+        Self { fault: Some(fault), ..Self::of::<Rules>(name, rule) }
+    }
+
+    fn conditions(&self, scenario: &Scenario) -> Conditions {
+        Conditions { fault: self.fault, ..scenario.conditions }
     }
 }
 
 /// What may happen until a scenario begins.
 const BEFORE: Budget = Budget { clients: 15, events: 15, stops: 15, drops: 15, crashes: 15 };
 
-fn run<G: Guards>(scenario: &Scenario, budget: Budget, limits: &Limits<'_>) -> Found {
-    search(&world::<G>(scenario, budget, Recording::Off), limits)
+fn run<G: Guards>(
+    scenario: &Scenario,
+    conditions: Conditions,
+    budget: Budget,
+    limits: &Limits<'_>,
+) -> Found {
+    search(&world::<G>(scenario, conditions, budget, Recording::Off), limits)
 }
 
-fn begin<G: Guards>(scenario: &Scenario, budget: Budget, recording: Recording) -> Box<dyn Play> {
-    Box::new(world::<G>(scenario, budget, recording))
+fn begin<G: Guards>(
+    scenario: &Scenario,
+    conditions: Conditions,
+    budget: Budget,
+    recording: Recording,
+) -> Box<dyn Play> {
+    Box::new(world::<G>(scenario, conditions, budget, recording))
 }
 
 /// The scenario's begin, reached by its machines themselves.
-fn world<G: Guards>(scenario: &Scenario, budget: Budget, recording: Recording) -> World<G> {
-    let mut world = World::<G>::new(scenario.conditions, BEFORE);
+fn world<G: Guards>(
+    scenario: &Scenario,
+    conditions: Conditions,
+    budget: Budget,
+    recording: Recording,
+) -> World<G> {
+    let mut world = World::<G>::new(conditions, BEFORE);
     if recording == Recording::On {
         world = world.recorded();
     }
@@ -109,5 +136,5 @@ fn world<G: Guards>(scenario: &Scenario, budget: Budget, recording: Recording) -
         let taken = world.take(choice);
         assert!(taken.is_ok(), "{}: {label}: {taken:?}", scenario.id);
     }
-    world.with_budget(budget)
+    world.with_oddity().with_budget(budget)
 }

@@ -29,3 +29,33 @@ impl Guards for RowWaitsForTeardown {
         false
     }
 }
+
+/// An ending by the server is stored as a Stop of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct EndingCalledCancelled;
+
+impl Guards for EndingCalledCancelled {
+    fn names_ending() -> bool {
+        false
+    }
+}
+
+/// The end of a stopped run is stored and sent to nobody.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct EndNeverShown;
+
+impl Guards for EndNeverShown {
+    fn shows_cancelled() -> bool {
+        false
+    }
+}
+
+/// The teardown of a settled run closes the agent that the next one would borrow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct TeardownClosesShared;
+
+impl Guards for TeardownClosesShared {
+    fn closes_shared() -> bool {
+        true
+    }
+}

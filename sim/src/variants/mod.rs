@@ -2,20 +2,28 @@
 
 mod admission;
 mod endings;
+mod questions;
 mod registration;
 mod stops;
 
 pub(crate) use admission::{
-    CancellingRowIgnored, LaunchFailureLeftBehind, RowNeverReclaimed, SecondStartReplacesFirst,
+    AgeFromStart, CancellingRowAttachable, CancellingRowIgnored, LaunchFailureLeftBehind,
+    ReclaimKeepsOwner, ReservedWithoutOwner, RowNeverReclaimed, RunningRowIgnored,
+    SecondStartReplacesFirst, ShorterWindowShown,
 };
 pub(crate) use endings::{
-    RowWaitsForTeardown, SettledBeforeAppendAnswered, WaitingRowsSurviveStop,
+    EndNeverShown, EndingCalledCancelled, RowWaitsForTeardown, SettledBeforeAppendAnswered,
+    TeardownClosesShared, WaitingRowsSurviveStop,
 };
+pub(crate) use questions::{AnsweredStaysOpen, OpenBehindEnd, OpenBehindStop};
 pub(crate) use registration::{
-    AbsentOwnerPermits, BeginUnchecked, BorrowedAgentCleanedUp, InvocationUnchecked,
-    PublishedWhenRefused, RebuiltAfterOutput, RegistrationUnchecked, RetiredByAgentObject,
+    AbsentOwnerPermits, BeginUnchecked, BorrowedAgentCleanedUp, EvictedWhileUsed,
+    InvocationUnchecked, PublishedWhenRefused, RebuiltAfterOutput, RegistrationUnchecked,
+    RetiredByAgentObject, UninvokedInterrupted,
 };
 pub(crate) use stops::{
-    AnsweredBeforeSettled, InterruptedOnce, RecoveryToldEarly, RepeatInterrupts,
-    ReturnedWorkerForgotten, SettledStopAccepted,
+    AnsweredBeforeSettled, ChannelSearchedOnly, FailedSaveDropsClaim, InterruptedOnce,
+    NeverInterrupted, RecoveryToldEarly, RepeatInterrupts, ReturnedWorkerForgotten,
+    SessionLookedUpLate, SettledStopAccepted, StopDuringSaveAccepted, StopHitsWhateverRuns,
+    StopReleasesOwner,
 };

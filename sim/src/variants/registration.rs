@@ -81,3 +81,23 @@ impl Guards for AbsentOwnerPermits {
         gate.owner != Owner::OtherRun
     }
 }
+
+/// A Stop presses the registered agent, called or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct UninvokedInterrupted;
+
+impl Guards for UninvokedInterrupted {
+    fn presses_registered() -> bool {
+        true
+    }
+}
+
+/// The evictor takes the oldest agent, used or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct EvictedWhileUsed;
+
+impl Guards for EvictedWhileUsed {
+    fn refuses_eviction(_has_row: bool) -> bool {
+        false
+    }
+}

@@ -8,6 +8,7 @@ use crate::ids::{AskId, SessionId};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope, TimerKind};
+use crate::matrix::assert_matrix;
 use crate::wire::actions::ActionName;
 use crate::wire::close::Close;
 use crate::wire::codes::Code;
@@ -260,6 +261,7 @@ fn every_end_frees_everything() {
 fn the_laws_hold() {
     let report = laws(open(), &Small, super::WEIGHT_MAX).unwrap();
     assert!(report.states > 100, "{report:?}");
+    assert_matrix!("connection", &report.matrix);
 }
 
 struct Small;

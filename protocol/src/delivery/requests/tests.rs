@@ -10,6 +10,7 @@ use crate::ids::{AskId, PayloadId, PayloadRef, SessionId};
 use crate::instant::{Duration, Instant};
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope, TimerKind};
+use crate::matrix::assert_matrix;
 use crate::wire::actions::ActionName;
 
 const ACTION: ActionName = ActionName::CreateSession;
@@ -207,6 +208,7 @@ fn digests_round_trip() {
 fn the_laws_hold() {
     let report = laws(Requests::new(), &Small, super::WEIGHT_MAX).unwrap();
     assert!(report.states > 100, "{report:?}");
+    assert_matrix!("requests", &report.matrix);
 }
 
 struct Small;

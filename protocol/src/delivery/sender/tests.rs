@@ -9,6 +9,7 @@ use crate::ids::{ItemId, PayloadId, PayloadRef, RunId, SessionId};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope, TimerKind};
+use crate::matrix::assert_matrix;
 use crate::wire::Class;
 use crate::wire::close::Close;
 use crate::wire::frames::SyncReason;
@@ -499,6 +500,7 @@ fn the_laws_hold() {
         report.state_names.keys().copied().collect::<Vec<_>>(),
         ["closed", "idle", "sending"]
     );
+    assert_matrix!("sender", &report.matrix);
 }
 
 /// A queue with one frame in flight and 183 behind it: full for ordinary frames.

@@ -7,6 +7,7 @@ use crate::instant::{Duration, Instant};
 use crate::journal::row::{ItemKind, Outcome, Reason, RowEvent};
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope, TimerKind};
+use crate::matrix::assert_matrix;
 
 const NOW: Instant = Instant::from_millis(1_000);
 
@@ -99,9 +100,13 @@ fn the_laws_hold_in_every_state_of_a_small_scope() {
         "sealed_in_flight",
     ];
     assert_eq!(names, all);
-    laws(RunJournal::resume(Seq::new(2)), &Small, RunJournal::WEIGHT_MAX).unwrap();
+    let resumed = laws(RunJournal::resume(Seq::new(2)), &Small, RunJournal::WEIGHT_MAX).unwrap();
     let nearly_full = RunJournal { journal_bytes: JOURNAL_BYTES_MAX - 15, ..RunJournal::new() };
-    laws(nearly_full, &Small, RunJournal::WEIGHT_MAX).unwrap();
+    let full = laws(nearly_full, &Small, RunJournal::WEIGHT_MAX).unwrap();
+    let mut matrix = report.matrix;
+    matrix.merge(resumed.matrix);
+    matrix.merge(full.matrix);
+    assert_matrix!("journal_run", &matrix);
 }
 
 #[test]

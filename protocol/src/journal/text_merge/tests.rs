@@ -7,6 +7,7 @@ use crate::journal::row::ItemKind;
 use crate::json_bytes::json_text_bytes;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope, TimerKind};
+use crate::matrix::assert_matrix;
 use crate::wire::frames::{Frame, StreamText, TextKind};
 use crate::wire::limits::{DELTA_BYTES_MAX, INTEGER_MAX};
 
@@ -70,6 +71,7 @@ impl Scope<TextMerge> for Small {
 fn the_laws_hold_in_every_state_of_a_small_scope() {
     let report = laws(TextMerge::new(), &Small, ROW_JSON_BYTES_MAX).unwrap();
     assert_eq!(report.state_names.keys().copied().collect::<Vec<_>>(), ["collecting", "empty"]);
+    assert_matrix!("journal_text_merge", &report.matrix);
 }
 
 /// SES-47 [unit]: text of one item produced within 30 ms becomes one row, text at 30 ms the next one.

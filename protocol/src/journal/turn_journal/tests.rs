@@ -5,6 +5,7 @@ use crate::instant::Instant;
 use crate::journal::row::Outcome;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
+use crate::matrix::assert_matrix;
 
 const OUTCOMES: [Outcome; 5] = [
     Outcome::Completed,
@@ -33,6 +34,7 @@ impl Scope<TurnJournal> for Everything {
 fn the_laws_hold_in_every_state() {
     let report = laws(TurnJournal::new(), &Everything, size_of::<TurnJournal>()).unwrap();
     assert_eq!(report.states, 3 + OUTCOMES.len());
+    assert_matrix!("journal_turn", &report.matrix);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::ids::SessionId;
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
+use crate::matrix::assert_matrix;
 
 const NOTICES: [Notice; 4] = [Notice::Registered, Notice::Freed, Notice::Refused, Notice::Retired];
 
@@ -37,6 +38,7 @@ fn the_laws_hold_in_every_state_of_a_small_scope() {
     let report = laws(Cache::new(2), &FourSessions, 256).unwrap();
     let names: Vec<_> = report.state_names.keys().copied().collect();
     assert_eq!(names, ["evicting", "over, in use", "within"], "{report:?}");
+    assert_matrix!("cache", &report.matrix);
 }
 
 // REG-13

@@ -5,6 +5,7 @@ use crate::ids::AskId;
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
+use crate::matrix::assert_matrix;
 use crate::run::guards::Rules;
 
 type Ruled = Changes<Rules>;
@@ -44,6 +45,7 @@ impl Scope<Ruled> for Three {
 fn the_laws_hold() {
     let report = laws(Ruled::default(), &Three, Ruled::WEIGHT_MAX).unwrap();
     assert_eq!(report.state_names.len(), 4, "{report:?}");
+    assert_matrix!("run_changes", &report.matrix);
 }
 
 /// ACT-19 [unit]: a change of agent or model is refused while no turn may start, when it is asked for and

@@ -25,6 +25,8 @@ impl<G: Guards> Lineage<G> {
         known: KnownRun,
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
+        let on_screen = self.row_entry().filter(|_| !G::stops_named_only());
+        let run_id = on_screen.map_or(run_id, |entry| entry.run_id);
         let Ok(i) = self.index(run_id) else {
             let answer = match known {
                 KnownRun::Never => Answer::Unknown,
@@ -37,11 +39,16 @@ impl<G: Guards> Lineage<G> {
             return Ok(());
         };
         let entry = &self.runs[i];
+        if !G::finds_run(entry.live) {
+            out.push(Output::StopAnswered { run_id, asks: vec![ask], answer: Answer::Unknown });
+            return Ok(());
+        }
         if entry.row.phase().is_none() {
             self.answer_stop_of_a_gone_run(i, now, ask, out);
             return Ok(());
         }
-        let invoked = entry.worker.invoked();
+        let registered = entry.worker.registered().filter(|_| G::presses_registered());
+        let invoked = entry.worker.invoked().or(registered);
         let moment = match (entry.stage, entry.settlement.is_saving()) {
             (Stage::Admitting { .. } | Stage::Launching { .. } | Stage::Compensating { .. }, _) => {
                 Moment::Reserving
@@ -87,14 +94,23 @@ impl<G: Guards> Lineage<G> {
         entry.token_set = true;
         entry.has_output = false;
         entry.wanted = None;
-        let verdict = entry.ending.unwrap_or_else(Verdict::cancelled);
-        self.claim(i, now, Claimant::Canceller, verdict, out);
+        let ending = entry.ending.filter(|_| G::names_ending());
+        // A save in flight keeps its claim (OWN-11); the rules hold the Stop until it is answered.
+        if !entry.settlement.is_saving() {
+            let verdict = ending.unwrap_or_else(Verdict::cancelled);
+            self.claim(i, now, Claimant::Canceller, verdict, out);
+        }
         self.drive_row(i, now, row::Input::StopAccepted, out);
         self.drive_reclaim(i, now, reclaim::Input::StopAccepted, out);
         if G::seals() {
             self.seal(i, now, out);
         }
-        self.resolve_questions(i, now, Resolution::Cancelled, out);
+        if G::resolves_at_stop() {
+            self.resolve_questions(i, now, Resolution::Cancelled, out);
+        }
+        if G::stop_releases_owner() {
+            self.release_owner(self.runs[i].run_id);
+        }
         if self.runs[i].worker.is_constructing() {
             out.push(Output::AbandonConstruction { run_id: self.runs[i].run_id });
         }
@@ -146,7 +162,9 @@ impl<G: Guards> Lineage<G> {
             }
         };
         self.drive_row(i, now, returned, out);
-        self.resolve_questions(i, now, Resolution::Interrupted, out);
+        if G::resolves_at_end() {
+            self.resolve_questions(i, now, Resolution::Interrupted, out);
+        }
         self.runs[i].wanted = Some(Verdict::of_call(result));
         self.claim_for_worker(i, now, out);
     }
@@ -207,7 +225,9 @@ impl<G: Guards> Lineage<G> {
         self.pend(pending::Input::Cleared { run_id });
         let Verdict { reason, failure, .. } = verdict;
         let seq = terminal_seq;
-        out.push(Output::RunEnded { run_id, turn_id, outcome, reason, failure, seq, revision });
+        if by != Some(Claimant::Canceller) || G::shows_cancelled() {
+            out.push(Output::RunEnded { run_id, turn_id, outcome, reason, failure, seq, revision });
+        }
         self.close_channel(i, now, out);
         match by {
             Some(Claimant::Worker) => self.settled_by_worker(i, now, outcome, out),
@@ -233,6 +253,9 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) {
         self.worker_is_gone(i);
+        if let Some(agent) = self.cache.filter(|_| G::closes_shared()) {
+            out.push(Output::Close { agent });
+        }
         self.drive_stop(i, now, stop::Input::RunEnded { outcome }, out);
         if self.runs[i].row.phase().is_some() && G::frees_at_settlement() {
             self.remove_row(i, now, out);
@@ -249,6 +272,9 @@ impl<G: Guards> Lineage<G> {
     }
 
     pub(super) fn save_failed(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
+        if self.runs[i].stop.is_accepted() && !G::keeps_claim() {
+            return;
+        }
         let stop_held = self.runs[i].stop.is_held();
         self.drive_settlement(i, now, settlement::Input::SaveFailed { stop_held }, out);
     }
@@ -331,7 +357,10 @@ impl<G: Guards> Lineage<G> {
         }
         let run_id = self.runs[i].run_id;
         self.remove_row(i, now, out);
-        if self.runs[i].settlement.outcome().is_some() {
+        let is_reclaimed = !self.runs[i].worker.is_gone();
+        if self.runs[i].settlement.outcome().is_some()
+            && (!is_reclaimed || G::reclaim_frees_owner())
+        {
             self.release_owner(run_id);
         }
         out.push(Output::SessionChanged { revision: self.record.revision() });

@@ -68,7 +68,9 @@ impl<G: Guards> Lineage<G> {
         if let Some(owner) = self.ownership.owner().filter(|_| G::replaces_owner()) {
             self.own(ownership::Input::Released { run_id: owner });
         }
-        self.own(ownership::Input::Taken { run_id });
+        if G::reserves_owner() {
+            self.own(ownership::Input::Taken { run_id });
+        }
         self.runs.push(RunEntry::reserved(
             now,
             run_id,

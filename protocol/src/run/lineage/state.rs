@@ -87,7 +87,7 @@ pub(super) struct RunEntry<G: Guards> {
     pub(super) reclaim: Reclaim<G>,
     pub(super) journal: RunJournal,
     pub(super) turn: TurnJournal,
-    pub(super) questions: Questions,
+    pub(super) questions: Questions<G>,
     /// Whether the agent of the call has produced anything, so that no other may begin again (table 5.2).
     pub(super) has_output: bool,
     /// How the worker wants the run to end, until its outcome is claimed.

@@ -258,6 +258,9 @@ impl<G: Guards> Lineage<G> {
             .expect("the lineage asks a settlement what its state lists");
         for output in outputs.drain() {
             match output {
+                settlement::Output::Save { .. }
+                    if by == Some(Claimant::Canceller)
+                        && !G::finds_session(self.runs[i].worker.is_gone()) => {}
                 settlement::Output::Save { verdict } => {
                     let (run_id, turn_id) = (self.runs[i].run_id, self.runs[i].turn_id);
                     let expected = self.record.revision();
@@ -368,7 +371,7 @@ impl<G: Guards> Lineage<G> {
         i: usize,
         now: Instant,
         out: &mut Outbox<Output>,
-        drive: impl FnOnce(&mut Questions, &mut Outbox<questions::Output>),
+        drive: impl FnOnce(&mut Questions<G>, &mut Outbox<questions::Output>),
     ) {
         let mut outputs = Outbox::new();
         drive(&mut self.runs[i].questions, &mut outputs);

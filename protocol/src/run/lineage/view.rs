@@ -70,7 +70,9 @@ impl<G: Guards> Lineage<G> {
         if self.is_unsettled() {
             return SessionStatus::Unsettled;
         }
-        match (self.row_entry(), self.may_start(now)) {
+        let window = G::shown_window(self.limits.unwind);
+        let may_start = may_start::<G>(self.row(), false, now, window);
+        match (self.row_entry(), may_start) {
             (None, _) | (Some(_), Ok(_)) => SessionStatus::Idle,
             (Some(entry), Err(_)) if !self.may_attach(entry.run_id) => SessionStatus::Stopping,
             (Some(entry), Err(_)) if entry.questions.open().next().is_some() => {
@@ -147,6 +149,11 @@ impl<G: Guards> Lineage<G> {
             .filter(|row| may_stop(*row))
             .flatten()
             .map(|r| r.run_id)
+    }
+
+    /// The run that owns the session's writeback (OWN-01).
+    pub fn owner(&self) -> Option<RunId> {
+        self.ownership.owner()
     }
 
     /// The agent kept for later turns.
@@ -249,7 +256,7 @@ impl<G: Guards> RunEntry<G> {
         RowView {
             run_id: self.run_id,
             phase: self.row.phase().unwrap_or(Phase::Finalizing),
-            anchor: self.row.since(),
+            anchor: G::reclaim_anchor(self.row.since(), self.started_at),
             live: self.live,
             settled: self.settlement.outcome().is_some(),
         }

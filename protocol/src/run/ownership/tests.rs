@@ -3,6 +3,7 @@ use crate::ids::RunId;
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Scope};
+use crate::matrix::assert_matrix;
 use crate::run::guards::Owner;
 use proptest::prelude::*;
 
@@ -26,7 +27,9 @@ impl Scope<Ownership> for TwoRuns {
 
 #[test]
 fn the_laws_hold() {
-    assert_eq!(laws(Ownership::default(), &TwoRuns, 64).unwrap().states, 3);
+    let report = laws(Ownership::default(), &TwoRuns, 64).unwrap();
+    assert_eq!(report.states, 3);
+    assert_matrix!("run_ownership", &report.matrix);
 }
 
 proptest! {

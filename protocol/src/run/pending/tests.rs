@@ -3,6 +3,7 @@ use crate::ids::{MessageId, RunId};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
+use crate::matrix::assert_matrix;
 
 struct TwoRuns;
 
@@ -26,7 +27,9 @@ impl Scope<Pending> for TwoRuns {
 
 #[test]
 fn the_laws_hold() {
-    assert_eq!(laws(Pending::None, &TwoRuns, 64).unwrap().states, 3);
+    let report = laws(Pending::None, &TwoRuns, 64).unwrap();
+    assert_eq!(report.states, 3);
+    assert_matrix!("run_pending", &report.matrix);
 }
 
 #[test]

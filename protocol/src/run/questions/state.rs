@@ -1,7 +1,10 @@
+use std::marker::PhantomData;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AskId, QuestionId};
 use crate::instant::{Duration, Instant};
+use crate::run::guards::{Guards, Rules};
 use crate::wire::limits;
 pub use crate::wire::structures::QuestionOutcome as Resolution;
 
@@ -93,11 +96,14 @@ pub struct OpenQuestion {
 
 /// The open questions of one run. Weight: its open questions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Questions {
+#[serde(bound = "")]
+pub struct Questions<G: Guards = Rules> {
     pub(super) phase: Phase,
     pub(super) timeout: Duration,
     /// In the order they were asked.
     pub(super) open: Vec<OpenQuestion>,
+    #[serde(skip)]
+    pub(super) guards: PhantomData<G>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -107,7 +113,7 @@ pub(super) enum Phase {
     Closed,
 }
 
-impl Default for Questions {
+impl<G: Guards> Default for Questions<G> {
     fn default() -> Self {
         Self::new()
     }
@@ -116,7 +122,9 @@ impl Default for Questions {
 impl Questions {
     /// Most bytes [`crate::machine::Machine::weight`] can state.
     pub const WEIGHT_MAX: usize = QUESTIONS_MAX * size_of::<OpenQuestion>();
+}
 
+impl<G: Guards> Questions<G> {
     /// No question; each will stay open for [`ASK_TIMEOUT`].
     pub const fn new() -> Self {
         Self::with_timeout(ASK_TIMEOUT)
@@ -124,7 +132,7 @@ impl Questions {
 
     /// No question; each will stay open for `timeout`.
     pub const fn with_timeout(timeout: Duration) -> Self {
-        Self { phase: Phase::Asking, timeout, open: Vec::new() }
+        Self { phase: Phase::Asking, timeout, open: Vec::new(), guards: PhantomData }
     }
 
     /// The open questions in the order they were asked.

@@ -7,6 +7,7 @@ use crate::ids::{AskId, QuestionId};
 use crate::instant::{Duration, Instant};
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope, TimerKind};
+use crate::matrix::assert_matrix;
 
 const NOW: Instant = Instant::from_millis(1_000);
 const ASK: AskId = AskId::new(7);
@@ -36,7 +37,7 @@ fn answered(id: u64) -> Input {
 }
 
 fn with_open(ids: impl IntoIterator<Item = u64>) -> Questions {
-    let mut questions = Questions::new();
+    let mut questions = <Questions>::new();
     for id in ids {
         step(&mut questions, asked(id));
     }
@@ -80,19 +81,20 @@ impl Scope<Questions> for Small {
 #[test]
 fn the_laws_hold_in_every_state_of_a_small_scope() {
     // One expiry for all keeps the scope finite: time moves to it and stays.
-    let start = Questions::with_timeout(Duration::from_micros(u64::MAX));
+    let start = <Questions>::with_timeout(Duration::from_micros(u64::MAX));
     let report = laws(start, &Small, Questions::WEIGHT_MAX).unwrap();
     assert_eq!(
         report.state_names.keys().copied().collect::<Vec<_>>(),
         ["closed", "none_open", "waiting"]
     );
+    assert_matrix!("run_questions", &report.matrix);
 }
 
 /// ASK-01 [unit]: a question is opened with its own id and version and an expiry 120 s after it was
 /// asked, carries whether it is an approval, and is answered by its id alone.
 #[test]
 fn a_question_is_opened_and_answered_by_its_id() {
-    let mut questions = Questions::new();
+    let mut questions = <Questions>::new();
     let expires_at = NOW.plus(Duration::from_secs(120));
     for id in [1, 2] {
         let question_id = QuestionId::new(id);
@@ -188,7 +190,7 @@ fn what_no_table_lists_is_turned_away() {
 
 #[test]
 fn inputs_survive_their_json_form() {
-    for input in Small.inputs(&Questions::new()) {
+    for input in Small.inputs(&<Questions>::new()) {
         let value = serde_json::to_value(input).unwrap();
         assert!(value["kind"].is_string(), "{value}");
         assert_eq!(serde_json::from_value::<Input>(value).unwrap(), input);
@@ -200,7 +202,7 @@ proptest! {
     fn every_question_is_resolved_exactly_once(
         acts in prop::collection::vec((0..4_u8, 0..24_u64, 0..60_u64), 0..80),
     ) {
-        let mut questions = Questions::new();
+        let mut questions = <Questions>::new();
         let (mut now, mut next, mut open) = (NOW, 0, BTreeMap::<u64, Instant>::new());
         for (act, id, secs) in acts {
             now = now.plus(Duration::from_secs(secs));

@@ -4,8 +4,9 @@ use super::state::{
 use crate::ids::{AskId, QuestionId};
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
+use crate::run::guards::Guards;
 
-impl Machine for Questions {
+impl<G: Guards> Machine for Questions<G> {
     type Input = Input;
     type Output = Output;
     type Reject = Reject;
@@ -61,7 +62,7 @@ impl Machine for Questions {
     }
 }
 
-impl Questions {
+impl<G: Guards> Questions<G> {
     fn ask(
         &mut self,
         now: Instant,
@@ -95,7 +96,9 @@ impl Questions {
         self.expire(now, out);
         match self.position(question_id) {
             Some(at) if self.open[at].version == version => {
-                self.open.remove(at);
+                if G::closes_answered() {
+                    self.open.remove(at);
+                }
                 out.push(Output::Resolved {
                     questions: vec![question_id],
                     outcome: Resolution::Answered,

@@ -2,6 +2,7 @@ use super::{Input, Output, Reclaim};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Scope};
+use crate::matrix::assert_matrix;
 use crate::run::guards::Rules;
 use crate::run::limits::UNWIND;
 
@@ -17,6 +18,7 @@ impl Scope<Reclaim> for Everything {
 fn the_laws_hold() {
     let report = laws(Reclaim::<Rules>::new(UNWIND), &Everything, 64).unwrap();
     assert_eq!(report.state_names.len(), 4, "every state is reached");
+    assert_matrix!("run_reclaim", &report.matrix);
 }
 
 #[test]

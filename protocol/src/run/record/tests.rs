@@ -3,6 +3,7 @@ use crate::ids::{AskId, Revision, RunId};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Scope};
+use crate::matrix::assert_matrix;
 
 const RUN: Author = Author::Run { run_id: RunId::new(1) };
 const CHANGE: Author = Author::Change { ask: AskId::new(1) };
@@ -24,7 +25,8 @@ impl Scope<SessionRecord> for FewCommits {
 
 #[test]
 fn the_laws_hold() {
-    laws(START, &FewCommits, 64).unwrap();
+    let report = laws(START, &FewCommits, 64).unwrap();
+    assert_matrix!("run_record", &report.matrix);
 }
 
 #[test]

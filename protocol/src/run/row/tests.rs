@@ -2,6 +2,7 @@ use super::{Input, Row, State};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
+use crate::matrix::assert_matrix;
 use proptest::prelude::*;
 
 const INPUTS: [Input; 5] = [
@@ -24,6 +25,7 @@ impl Scope<Row> for Everything {
 fn the_laws_hold() {
     let report = laws(Row::reserved(Instant::ZERO), &Everything, 64).unwrap();
     assert_eq!(report.state_names.len(), 5, "every state is reached");
+    assert_matrix!("run_row", &report.matrix);
 }
 
 proptest! {

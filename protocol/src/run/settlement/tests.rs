@@ -3,6 +3,7 @@ use crate::instant::Instant;
 use crate::journal::row::Outcome;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
+use crate::matrix::assert_matrix;
 use crate::run::limits::SAVE_RETRIES;
 
 const DONE: Verdict =
@@ -46,6 +47,7 @@ fn fail(settlement: &mut Settlement, stop_held: bool) -> Vec<Output> {
 fn the_laws_hold() {
     let report = laws(Settlement::default(), &Everything, 64).unwrap();
     assert_eq!(report.state_names.len(), 5, "every state is reached");
+    assert_matrix!("run_settlement", &report.matrix);
 }
 
 #[test]

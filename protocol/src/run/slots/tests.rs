@@ -7,6 +7,7 @@ use crate::ids::{AskId, PrincipalId, RunId};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
+use crate::matrix::assert_matrix;
 
 const ASK: AskId = AskId::new(7);
 
@@ -51,6 +52,7 @@ impl Scope<Slots> for Small {
 fn the_laws_hold_in_every_state_of_a_small_scope() {
     let report = laws(Slots::new(limits(3, 2)), &Small, 3 * (16 + 16)).unwrap();
     assert_eq!(report.state_names.keys().copied().collect::<Vec<_>>(), ["free", "full", "taken"]);
+    assert_matrix!("slots", &report.matrix);
 }
 
 // LIM-03

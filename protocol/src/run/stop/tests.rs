@@ -4,6 +4,7 @@ use crate::instant::Instant;
 use crate::journal::row::Outcome;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Scope};
+use crate::matrix::assert_matrix;
 use crate::run::guards::Rules;
 use crate::run::limits::{STOP_KILL_AFTER, STOP_TERM_AFTER, STOPS_WAITING_MAX};
 use proptest::prelude::*;
@@ -50,6 +51,7 @@ fn outputs(stop: &mut Stop, now: Instant, input: Input) -> Vec<Output> {
 fn the_laws_hold() {
     let report = laws(Stop::<Rules>::default(), &FewAsks, 512).unwrap();
     assert_eq!(report.state_names.len(), 5, "every state is reached");
+    assert_matrix!("run_stop", &report.matrix);
 }
 
 proptest! {

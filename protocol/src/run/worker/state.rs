@@ -184,6 +184,20 @@ impl<G: Guards> Worker<G> {
         }
     }
 
+    /// The agent that was registered for a call that has not been admitted yet.
+    pub fn registered(&self) -> Option<AgentId> {
+        match self.state {
+            State::Registered { agent } => Some(agent),
+            State::Reserved
+            | State::Started
+            | State::Ready { .. }
+            | State::Invoked { .. }
+            | State::Refused
+            | State::Returned
+            | State::Gone => None,
+        }
+    }
+
     /// Whether an agent is being constructed for it.
     pub fn is_constructing(&self) -> bool {
         self.state == State::Started

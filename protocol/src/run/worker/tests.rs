@@ -3,6 +3,7 @@ use crate::ids::AgentId;
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Scope};
+use crate::matrix::assert_matrix;
 use crate::run::guards::{Gate, Owner, Rules};
 use crate::run::limits::SELF_HEAL_MAX;
 use crate::run::settlement::Failure;
@@ -62,6 +63,7 @@ fn after(inputs: &[Input]) -> (Worker, Vec<Output>) {
 fn the_laws_hold() {
     let report = laws(Worker::<Rules>::reserved(), &Everything, 64).unwrap();
     assert_eq!(report.state_names.len(), 9, "{report:?}");
+    assert_matrix!("run_worker", &report.matrix);
 }
 
 #[test]

@@ -1,11 +1,18 @@
 //! The checkers: each a predicate on the world, with the id of the rule or invariant it judges.
 
-use runwarden_protocol::ids::AgentId;
+use runwarden_protocol::ids::{AgentId, RunId};
+use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::limits::UNWIND;
+use runwarden_protocol::wire::structures::SessionStatus;
 
 use super::runs::{AgentModel, Due, RunModel, Start};
+use super::store::Turn;
 use super::{Broken, World};
+
+/// Far shorter than the window, far longer than an agent takes to end.
+const SHORT: Duration = Duration::from_secs(60);
 
 pub(super) fn ensure(
     holds: bool,
@@ -21,7 +28,8 @@ impl<G: Guards> World<G> {
         for (other, model) in self.numbered().filter(|(other, _)| *other != run) {
             let is_live = model.due != Due::Nothing || self.has_row(other);
             let Some(stopped_at) = model.stopped_at else {
-                ensure(!is_live, "ADM-09", || {
+                let rule = if model.is_invoked() { "ADM-03" } else { "ADM-09" };
+                ensure(!is_live, rule, || {
                     format!("run {run} is admitted beside run {other}, which is alive")
                 })?;
                 continue;
@@ -73,6 +81,66 @@ impl<G: Guards> World<G> {
         })
     }
 
+    /// What must hold after every step, whatever happens by itself.
+    pub(super) fn check_step(&self) -> Result<(), Broken> {
+        self.check_cache()?;
+        self.check_owner()?;
+        self.check_views()?;
+        self.check_questions()?;
+        let is_unpressed = |model: &RunModel| {
+            let Due::Call { is_interrupted, .. } = model.due else { return false };
+            model.stopped_at.is_some() && !is_interrupted
+        };
+        let unpressed = self.numbered().find(|(_, model)| is_unpressed(model));
+        ensure(unpressed.is_none(), "REG-11", || {
+            format!("the agent of a stopped run is not interrupted: {unpressed:?}")
+        })
+    }
+
+    /// Row and ownership come and go together (ADM-08, OWN-05, REC-04).
+    fn check_owner(&self) -> Result<(), Broken> {
+        let owner = self.lineage.owner();
+        let Some(row) = self.lineage.row() else {
+            let is_outstanding = |run: RunId| {
+                self.store.pending.is_some_and(|pending| u64::from(pending) == run.number())
+            };
+            return ensure(owner.is_none_or(is_outstanding), "REC-04", || {
+                format!("{owner:?} owns the session and is over")
+            });
+        };
+        let rule = if row.phase == Phase::Cancelling { "OWN-05" } else { "ADM-08" };
+        ensure(owner == Some(row.run_id), rule, || {
+            format!("{} has the row, the owner is {owner:?}", row.run_id)
+        })
+    }
+
+    /// Whoever asks about a stopping session is told the same (REC-03, INV-9, INV-10).
+    fn check_views(&self) -> Result<(), Broken> {
+        let Some(row) = self.lineage.row().filter(|row| row.phase == Phase::Cancelling) else {
+            return Ok(());
+        };
+        ensure(!self.lineage.may_attach(row.run_id), "INV-9", || {
+            format!("{} is stopping and offered to attach to", row.run_id)
+        })?;
+        let Some(stopped_at) = self.stop_time(row.run_id) else { return Ok(()) };
+        let last = Instant::from_micros(stopped_at.plus(UNWIND).as_micros() - 1);
+        for at in [self.now, stopped_at.plus(SHORT), last, stopped_at.plus(UNWIND)] {
+            let is_shown_idle = self.lineage.status(at) == SessionStatus::Idle;
+            let may_start = self.lineage.may_start(at).is_ok();
+            ensure(at < self.now || is_shown_idle == may_start, "INV-10", || {
+                format!(
+                    "at {at:?} the session is shown idle: {is_shown_idle}, may start: {may_start}"
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    fn stop_time(&self, run_id: RunId) -> Option<Instant> {
+        let index = usize::try_from(run_id.number()).ok()?.checked_sub(1)?;
+        self.runs.get(index)?.stopped_at
+    }
+
     /// By INV-LIVE, STOP-20: a stopped run is gone when its time is over.
     pub(super) fn check_bound(&self) -> Result<(), Broken> {
         let is_over = self.stop_bound().is_some_and(|at| self.now >= at);
@@ -83,7 +151,6 @@ impl<G: Guards> World<G> {
 
     /// What must hold when nothing is left that happens by itself (INV-LIVE, INV-TEXT, INV-TERM).
     pub(super) fn check_quiet(&self) -> Result<(), Broken> {
-        self.check_cache()?;
         let is_busy = !self.store.calls.is_empty()
             || self.runs.iter().any(|model| model.due != Due::Nothing)
             || self.next_time().is_some();
@@ -113,7 +180,15 @@ impl<G: Guards> World<G> {
             })?;
             ensure(stored.terminal.is_some(), "INV-TERM", || format!("run {run} has no terminal"))?;
         }
-        ensure(stored.markers <= 1, "STOP-09", || format!("run {run} has two markers"))
+        ensure(stored.markers <= 1, "STOP-09", || format!("run {run} has two markers"))?;
+        let is_closed = matches!(stored.turn, Turn::None | Turn::Ended);
+        ensure(is_closed, "TRN-03", || format!("the turn of run {run} stays open"))?;
+        ensure(stored.markers == 0 || stored.partial >= model.shown, "INV-TEXT", || {
+            let shown = model.shown;
+            format!("{shown} rows of run {run} were shown, {} are kept", stored.partial)
+        })?;
+        let is_seen = model.ended.is_some() || model.is_forgotten || stored.prompts == 0;
+        ensure(is_seen, "STOP-15", || format!("nobody was shown the end of run {run}"))
     }
 
     pub(super) fn agent(&mut self, agent: AgentId) -> &mut AgentModel {

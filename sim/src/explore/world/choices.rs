@@ -6,6 +6,8 @@ use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::limits::UNWIND;
 
 use super::runs::{Due, Start};
+use super::store::CallKind;
+use super::take::id;
 use super::{STOP_BOUND, World};
 
 /// One thing that may happen. Runs are named by their number from 1.
@@ -13,8 +15,14 @@ use super::{STOP_BOUND, World};
 pub enum Choice {
     /// The next client starts its turn.
     Start,
+    /// The next client starts a turn of other content under the same key.
+    StartOther,
     /// A client stops a run.
     Stop(u8),
+    /// The server ends a run.
+    End(u8),
+    /// A client answers a question, numbered from 1.
+    Answer(u8),
     /// The client that waits for answers about a run loses its connection.
     Drop(u8),
     /// The store answers a call, counted from 0; without success nothing was written.
@@ -24,6 +32,8 @@ pub enum Choice {
         /// Whether it was written.
         is_written: bool,
     },
+    /// The store writes an append, counted from 0, and its answer is lost; the port reads the tail.
+    Unknown(u8),
     /// A worker takes its next step.
     Work(u8),
     /// The next step of a worker fails: its launch, or its agent's construction.
@@ -32,8 +42,14 @@ pub enum Choice {
     LoseWorker(u8),
     /// The agent of a call is lost.
     LoseAgent(u8),
+    /// The cache asks for the kept agent.
+    Evict,
+    /// The worker of a settled run saves a result of its own.
+    SaveLate(u8),
     /// An agent produces a row.
     Emit(u8),
+    /// An agent asks a question.
+    Ask(u8),
     /// A call returns with a complete answer.
     Complete(u8),
     /// A call returns with an error, or since it was interrupted.
@@ -50,13 +66,29 @@ impl<G: Guards> World<G> {
         self.progress(choices);
         if self.budget.clients > 0 {
             choices.push(Choice::Start);
+            if self.conditions.keyed {
+                choices.push(Choice::StartOther);
+            }
         }
+        self.answers(choices);
         for (run, model) in self.numbered() {
             if self.budget.stops > 0 && model.start != Start::Refused {
                 choices.push(Choice::Stop(run));
             }
             if matches!(model.due, Due::Call { .. }) && self.budget.events > 0 {
                 choices.push(Choice::Emit(run));
+                if self.conditions.agents_ask {
+                    choices.push(Choice::Ask(run));
+                }
+            }
+            let may_end = self.conditions.server_ends.is_some() && self.lineage.holds(id(run));
+            if self.budget.stops > 0 && may_end {
+                choices.push(Choice::End(run));
+            }
+            let is_late = model.stopped_at.is_some() && model.due != Due::Nothing;
+            let is_settled = self.store.run(run).terminal.is_some();
+            if self.conditions.workers_save && is_late && is_settled && !model.has_saved_late {
+                choices.push(Choice::SaveLate(run));
             }
         }
         if self.budget.drops > 0 {
@@ -98,11 +130,18 @@ impl<G: Guards> World<G> {
     }
 
     fn faults(&self, choices: &mut Vec<Choice>) {
+        if self.conditions.evicts && self.lineage.cached_agent().is_some() {
+            choices.push(Choice::Evict);
+        }
         for call in (0_u8..).take(self.store.calls.len()) {
             choices.push(Choice::Store { call, is_written: false });
+            let kind = self.store.calls[usize::from(call)].kind;
+            if self.conditions.appends_unknown && matches!(kind, CallKind::Append { .. }) {
+                choices.push(Choice::Unknown(call));
+            }
         }
         for (run, model) in self.numbered() {
-            if model.is_awaited() {
+            if model.is_awaited() || self.has_open_question(run) {
                 choices.push(Choice::Drop(run));
             }
             if matches!(model.due, Due::Launch | Due::Construct) {

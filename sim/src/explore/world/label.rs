@@ -16,6 +16,15 @@ impl<G: Guards> World<G> {
                 let run = self.last_run() + 1;
                 format!("client-{} send start(run_{run})", letter(run))
             }
+            Choice::StartOther => {
+                let run = self.last_run() + 1;
+                format!("client-{} send start_other(run_{run})", letter(run))
+            }
+            Choice::End(run) => format!("server send end(run_{run})"),
+            Choice::Answer(number) => {
+                let answers = self.questions[usize::from(number) - 1].answers;
+                format!("client-{} send answer_question(que_{number})", letter(answers + 1))
+            }
             Choice::Stop(run) => format!("client-{} send stop_run(run_{run})", letter(run)),
             Choice::Drop(run) => format!("link fault drop(client-{})", letter(run)),
             Choice::Store { call, is_written } => {
@@ -23,10 +32,20 @@ impl<G: Guards> World<G> {
                 let verb = if is_written { "answer" } else { "fault" };
                 format!("store {verb} {}(run_{run})", answer_name(kind, is_written))
             }
+            Choice::Unknown(call) => {
+                let Call { run, .. } = self.store.calls[usize::from(call)];
+                format!("store fault append_unknown(run_{run})")
+            }
             Choice::Work(run) => format!("worker-{run} answer {}", self.work_name(run, true)),
             Choice::FailWork(run) => format!("worker-{run} fault {}", self.work_name(run, false)),
             Choice::LoseWorker(run) => format!("worker-{run} fault lost(run_{run})"),
             Choice::LoseAgent(run) => format!("agent-{run} fault lost(run_{run})"),
+            Choice::Evict => "evictor send evict".to_owned(),
+            Choice::SaveLate(run) => format!("worker-{run} send save(run_{run})"),
+            Choice::Ask(run) => format!("agent-{run} emit question(run_{run})"),
+            Choice::Emit(run) if self.conditions.agents_think => {
+                format!("agent-{run} emit thought(run_{run})")
+            }
             Choice::Emit(run) => format!("agent-{run} emit text(run_{run})"),
             Choice::Complete(run) => format!("agent-{run} emit completed(run_{run})"),
             Choice::Fail(run) => format!("agent-{run} emit failed(run_{run})"),
@@ -80,6 +99,8 @@ fn answer_name(kind: CallKind, is_written: bool) -> &'static str {
         (CallKind::Settle { .. }, false) => "settlement_failed",
         (CallKind::Append { .. }, true) => "persisted",
         (CallKind::Append { .. }, false) => "append_failed",
+        (CallKind::SaveLate { .. }, true) => "saved",
+        (CallKind::SaveLate { .. }, false) => "save_failed",
     }
 }
 

@@ -2,8 +2,11 @@
 
 mod check;
 mod choices;
+mod conditions;
 mod label;
+mod oddity;
 mod ports;
+mod questions;
 mod runs;
 mod store;
 mod take;
@@ -20,22 +23,13 @@ use runwarden_protocol::run::lineage::{Lineage, RunLimits};
 use smallvec::SmallVec;
 
 use super::budget::Budget;
+use questions::QuestionModel;
 use runs::{AgentModel, RunModel};
 use store::Store;
 use trace::Trace;
 
 pub use choices::Choice;
-
-/// What never changes in a world.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Conditions {
-    /// Workers may stay behind for any time. Without it only a call of an agent takes time.
-    pub workers_stall: bool,
-    /// An agent may ignore even the kill. Without it a killed call returns at once.
-    pub agents_wedge: bool,
-    /// An agent may be lost in the middle of a call, which a new one may cure.
-    pub agents_die: bool,
-}
+pub use conditions::{Conditions, Fault, Oddity};
 
 /// A rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,6 +51,7 @@ pub struct World<G: Guards> {
     /// By number, from 1; run n is the turn of client n.
     runs: SmallVec<[RunModel; FEW]>,
     agents: SmallVec<[AgentModel; FEW]>,
+    questions: SmallVec<[QuestionModel; 1]>,
     budget: Budget,
     /// No part of the state.
     trace: Option<Box<Trace>>,
@@ -81,6 +76,7 @@ impl<G: Guards> World<G> {
             store: Store::new(),
             runs: SmallVec::new(),
             agents: SmallVec::new(),
+            questions: SmallVec::new(),
             budget,
             trace: None,
         }
@@ -117,6 +113,7 @@ impl<G: Guards> Hash for World<G> {
         self.store.hash(state);
         self.runs.hash(state);
         self.agents.hash(state);
+        self.questions.hash(state);
         self.budget.hash(state);
     }
 }

@@ -11,7 +11,7 @@ use runwarden_runtime::dispatch::{Announcement, PortCall, Release, StoreCall, Wo
 
 use super::check::ensure;
 use super::runs::{Due, RunModel, Start};
-use super::store::{Call, CallKind};
+use super::store::{Call, CallKind, Turn};
 use super::take::Cause;
 use super::{Broken, World};
 
@@ -49,9 +49,13 @@ impl<G: Guards> World<G> {
                 ensure(!is_appending, "STOP-22", || {
                     format!("run {run} is settled while an append is unanswered")
                 })?;
+                ensure(!self.store.is_settling(run), "OWN-11", || {
+                    format!("run {run} is settled twice at once")
+                })?;
                 CallKind::Settle { expected, verdict }
             }
             StoreCall::StartWorker { .. } => {
+                self.store.stored(run).turn = Turn::Started;
                 return ensure(
                     self.runs[usize::from(run) - 1].stopped_at.is_none(),
                     "REG-01",
@@ -59,6 +63,9 @@ impl<G: Guards> World<G> {
                 );
             }
             StoreCall::Append { rows } => {
+                ensure(!self.store.is_appending(run), "JRN-01", || {
+                    format!("rows of run {run} are issued while others are unanswered")
+                })?;
                 let model = self.run(run);
                 ensure(model.stopped_at.is_none(), "STOP-05", || {
                     format!("rows of run {run} are issued after its Stop")
@@ -117,6 +124,10 @@ impl<G: Guards> World<G> {
     }
 
     fn close_agent(&mut self, cause: Cause, agent: AgentId) -> Result<(), Broken> {
+        let has_row = self.lineage.row().is_some();
+        ensure(cause != Cause::Evictor || !has_row, "REG-13", || {
+            format!("{agent} is evicted while the session has a row")
+        })?;
         let registered_by = self.agent(agent).registered_by;
         if let (Cause::Port(by), Some(registered_by)) = (cause, registered_by) {
             ensure(by == registered_by, "INV-OWN", || {
@@ -131,24 +142,32 @@ impl<G: Guards> World<G> {
         match announcement {
             Announcement::Start { ask, answer } => self.start_answered(ask, answer),
             Announcement::Stop { run_id, asks, answer } => {
-                let is_repeat = cause == Cause::RepeatedStop;
+                let is_repeat = matches!(cause, Cause::Stop { is_repeat: true, .. });
                 self.stop_answered(number(run_id), asks.len(), answer, is_repeat)
             }
             Announcement::Rows { run_id, first_seq, rows } => {
                 self.rows_shown(number(run_id), first_seq, rows.len())
             }
             Announcement::Phase { run_id, phase: Phase::Cancelling, since } => {
-                self.stopped(number(run_id), since)
+                self.stopped(cause, number(run_id), since)
             }
             Announcement::Ended { run_id, outcome, seq, .. } => {
                 self.ended(number(run_id), outcome, seq)
             }
+            Announcement::QuestionOpened { question_id, expires_at, .. } => {
+                self.question_opened(question_id, expires_at);
+                Ok(())
+            }
+            Announcement::QuestionRefused { question_id } => {
+                self.question_refused(question_id);
+                Ok(())
+            }
+            Announcement::QuestionsResolved { questions, outcome, .. } => {
+                self.questions_resolved(cause, &questions, outcome)
+            }
+            Announcement::AnswerRefused { question_id, .. } => self.answer_refused(question_id),
             Announcement::Phase { .. }
             | Announcement::Change { .. }
-            | Announcement::QuestionOpened { .. }
-            | Announcement::QuestionRefused { .. }
-            | Announcement::QuestionsResolved { .. }
-            | Announcement::AnswerRefused { .. }
             | Announcement::Session { .. }
             | Announcement::Idle => Ok(()),
         }
@@ -157,6 +176,10 @@ impl<G: Guards> World<G> {
     fn start_answered(&mut self, ask: AskId, answer: StartAnswer) -> Result<(), Broken> {
         let run = u8::try_from(ask.number()).expect("a start has the number of its run");
         let is_admitted = self.store.run(run).is_admitted;
+        let is_key_used = self.store.key_used_by.is_some();
+        ensure(is_key_used || !matches!(answer, StartAnswer::Repeated), "ADM-13", || {
+            format!("start {run} is told the outcome of a key that had none")
+        })?;
         let model = self.run(run);
         let start = match answer {
             StartAnswer::Started { .. } => {
@@ -206,14 +229,20 @@ impl<G: Guards> World<G> {
                     )
                 })
             }
-            Answer::Unknown => ensure(!stored.is_admitted, "STOP-08", || {
+            Answer::Unknown => ensure(!stored.is_admitted, "STOP-03", || {
                 format!("run {run} is called unknown, and the session had it")
             }),
             Answer::Refused => Ok(()),
         }
     }
 
-    fn stopped(&mut self, run: u8, since: Instant) -> Result<(), Broken> {
+    fn stopped(&mut self, cause: Cause, run: u8, since: Instant) -> Result<(), Broken> {
+        if let Cause::Stop { run: named, .. } = cause {
+            ensure(named == run, "STOP-13", || format!("a Stop of run {named} stops run {run}"))?;
+        }
+        ensure(!self.store.is_settling(run), "STOP-07", || {
+            format!("a Stop of run {run} is accepted while its settlement is being saved")
+        })?;
         self.run(run).stopped_at = Some(since);
         Ok(())
     }
@@ -241,6 +270,10 @@ impl<G: Guards> World<G> {
         let stored = self.store.run(run);
         let model = self.run(run);
         ensure(model.ended.is_none(), "INV-TERM", || format!("run {run} ends twice"))?;
+        let is_as_said = model.ending.is_none_or(|ending| ending == outcome || model.is_stop_asked);
+        ensure(is_as_said, "STOP-21", || {
+            format!("run {run} was ended by the server as {:?} and is {outcome:?}", model.ending)
+        })?;
         model.ended = Some(outcome);
         if model.stopped_at.is_none() {
             // A worker that settled its run has nothing left to do.

@@ -49,6 +49,14 @@ pub(super) struct RunModel {
     pub(super) saves_failed: u8,
     /// The end that was shown.
     pub(super) ended: Option<Outcome>,
+    /// How the server said that it ends, if no user stopped it.
+    pub(super) ending: Option<Outcome>,
+    /// Whether a user asked to stop it.
+    pub(super) is_stop_asked: bool,
+    /// Whether a crash forgot what was shown of it.
+    pub(super) is_forgotten: bool,
+    /// Whether its worker tried to save a result behind the settlement.
+    pub(super) has_saved_late: bool,
 }
 
 /// An agent.
@@ -71,6 +79,10 @@ impl RunModel {
             produced: 0,
             saves_failed: 0,
             ended: None,
+            ending: None,
+            is_stop_asked: false,
+            is_forgotten: false,
+            has_saved_late: false,
         }
     }
 

@@ -6,6 +6,7 @@ use runwarden_protocol::run::settlement::Verdict;
 use smallvec::SmallVec;
 
 use super::FEW;
+use super::conditions::Fault;
 
 /// The store of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,6 +16,8 @@ pub(super) struct Store {
     pub(super) pending: Option<u8>,
     /// What is durable of each run, by number.
     pub(super) runs: SmallVec<[StoredRun; FEW]>,
+    /// The run that used the one idempotency key.
+    pub(super) key_used_by: Option<u8>,
     /// Calls without answer, in the order they were issued.
     pub(super) calls: SmallVec<[Call; FEW]>,
 }
@@ -29,6 +32,21 @@ pub(super) struct StoredRun {
     /// User turns, markers and answer rows in the transcript.
     pub(super) prompts: u8,
     pub(super) markers: u8,
+    /// Rows that the partial row of a run without answer holds.
+    pub(super) partial: u8,
+    pub(super) turn: Turn,
+    /// The revision that admitted it.
+    pub(super) admitted_at: Revision,
+}
+
+/// The turn's own journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Turn {
+    #[default]
+    None,
+    Submitted,
+    Started,
+    Ended,
 }
 
 /// A call of the store.
@@ -40,10 +58,23 @@ pub(super) struct Call {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CallKind {
-    Admit { expected: Revision },
-    Compensate { expected: Revision },
-    Settle { expected: Revision, verdict: Verdict },
-    Append { count: u8 },
+    Admit {
+        expected: Revision,
+    },
+    Compensate {
+        expected: Revision,
+    },
+    Settle {
+        expected: Revision,
+        verdict: Verdict,
+    },
+    Append {
+        count: u8,
+    },
+    /// A worker saves by itself, from the revision it knows. The machine hears nothing of it.
+    SaveLate {
+        expected: Revision,
+    },
 }
 
 /// What a call wrote.
@@ -58,6 +89,7 @@ impl Store {
         Self {
             revision: Revision::new(1),
             pending: None,
+            key_used_by: None,
             runs: SmallVec::new(),
             calls: SmallVec::new(),
         }
@@ -73,8 +105,20 @@ impl Store {
         self.calls.iter().any(|call| call.run == run && is_append(call))
     }
 
-    /// Carries out a call; none when the store refuses it (OWN-03, OWN-04, JRN-08).
-    pub(super) fn write(&mut self, call: Call) -> Option<Written> {
+    /// Whether a settlement of the run waits for its answer.
+    pub(super) fn is_settling(&self, run: u8) -> bool {
+        let is_settlement = |call: &Call| matches!(call.kind, CallKind::Settle { .. });
+        self.calls.iter().any(|call| call.run == run && is_settlement(call))
+    }
+
+    /// Carries out a call; none when the store refuses it (OWN-03, OWN-04, JRN-08). A settlement with a
+    /// marker keeps `partial` rows.
+    pub(super) fn write(
+        &mut self,
+        call: Call,
+        partial: u8,
+        fault: Option<Fault>,
+    ) -> Option<Written> {
         let run = call.run;
         match call.kind {
             CallKind::Admit { expected } => {
@@ -82,15 +126,24 @@ impl Store {
                     return None;
                 }
                 self.pending = Some(run);
-                self.stored(run).is_admitted = true;
-                Some(self.commit(None))
+                self.key_used_by = Some(run);
+                let written = self.commit(None);
+                let revision = self.revision;
+                let stored = self.stored(run);
+                stored.is_admitted = true;
+                stored.turn = Turn::Submitted;
+                stored.admitted_at = revision;
+                Some(written)
             }
             CallKind::Compensate { expected } => {
                 if self.pending != Some(run) || expected != self.revision {
                     return None;
                 }
                 self.pending = None;
-                self.stored(run).terminal = Some(Outcome::Failed);
+                self.key_used_by = None;
+                let stored = self.stored(run);
+                stored.terminal = Some(Outcome::Failed);
+                stored.turn = Turn::Ended;
                 Some(self.commit(None))
             }
             CallKind::Settle { expected, verdict } => {
@@ -101,7 +154,15 @@ impl Store {
                 let stored = self.stored(run);
                 stored.terminal = Some(verdict.outcome);
                 stored.prompts += 1;
-                stored.markers += u8::from(verdict.marker.is_some());
+                if verdict.marker.is_some() {
+                    stored.markers += 1;
+                    stored.partial = partial;
+                }
+                let is_left_open =
+                    stored.turn == Turn::Submitted && fault == Some(Fault::UnstartedTurnLeftOpen);
+                if !is_left_open {
+                    stored.turn = Turn::Ended;
+                }
                 let terminal_seq = Seq::new(u64::from(stored.rows) + 1);
                 Some(self.commit(Some(terminal_seq)))
             }
@@ -114,6 +175,14 @@ impl Store {
                 stored.rows += count;
                 Some(Written::Rows { first_seq, count: u32::from(count) })
             }
+            CallKind::SaveLate { expected } => {
+                let is_compared = fault != Some(Fault::SavedUncompared);
+                if is_compared && (self.pending != Some(run) || expected != self.revision) {
+                    return None;
+                }
+                self.pending = None;
+                Some(self.commit(None))
+            }
         }
     }
 
@@ -122,7 +191,7 @@ impl Store {
         Written::Commit { revision: self.revision, terminal_seq }
     }
 
-    fn stored(&mut self, run: u8) -> &mut StoredRun {
+    pub(super) fn stored(&mut self, run: u8) -> &mut StoredRun {
         let index = usize::from(run) - 1;
         if self.runs.len() <= index {
             self.runs.resize(index + 1, StoredRun::default());

@@ -4,25 +4,31 @@ use runwarden_protocol::ids::{
     AgentId, AskId, ItemId, MessageId, PayloadId, PayloadRef, RunId, Seq,
 };
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::{ItemKind, RowEvent};
+use runwarden_protocol::journal::row::{ItemKind, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::machine::{Machine, Outbox, Reject};
-use runwarden_protocol::record::TICK;
+use runwarden_protocol::record::{RESTARTED, SERVER, TICK};
 use runwarden_protocol::run::admission::{KeyFact, SlotFact, StartFacts};
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{Input, KnownRun, Output, Start};
-use runwarden_protocol::run::settlement::Failure;
+use runwarden_protocol::run::settlement::{Failure, Verdict};
 use runwarden_protocol::run::worker::CallResult;
 use runwarden_runtime::dispatch::{PortAnswer, fact, port_call};
 use serde::Serialize;
+use serde_json::json;
 
+use super::check::ensure;
 use super::choices::Choice;
-use super::runs::{AgentModel, Due, RunModel};
-use super::store::{CallKind, Written};
+use super::conditions::{Fault, Oddity};
+use super::runs::{AgentModel, Due, RunModel, Start as StartModel};
+use super::store::{Call, CallKind, Written};
 use super::{Broken, World, session};
 
 /// Bodies of one run have numbers from this times the run's number on.
 const PAYLOADS_PER_RUN: u64 = 1_000;
+
+/// Bytes of a row where the journal is nearly full.
+const LARGE_ROW_BYTES: u32 = 2 << 10;
 
 /// A start that only the session's state can refuse.
 const FACTS: StartFacts = StartFacts {
@@ -40,9 +46,23 @@ impl<G: Guards> World<G> {
     /// The first rule that is broken in this step.
     pub fn take(&mut self, choice: Choice) -> Result<(), Broken> {
         match choice {
-            Choice::Start => self.start()?,
+            Choice::Start => self.start(KeyFact::SameContent)?,
+            Choice::StartOther => self.start(KeyFact::OtherContent)?,
             Choice::Stop(run) => self.stop(run)?,
-            Choice::Drop(run) => self.run(run).lose_connection(),
+            Choice::End(run) => self.end(run)?,
+            Choice::Answer(number) => self.answer_question(number)?,
+            Choice::Drop(run) => {
+                self.budget.drops -= 1;
+                self.run(run).lose_connection();
+                self.lose_questions(run)?;
+            }
+            Choice::Unknown(call) => self.lose_answer(call)?,
+            Choice::Evict => {
+                self.budget.drops -= 1;
+                self.feed(Cause::Evictor, Input::Evict)?;
+            }
+            Choice::SaveLate(run) => self.save_late(run),
+            Choice::Ask(run) => self.ask(run)?,
             Choice::Store { call, is_written } => self.answer_call(call, is_written)?,
             Choice::Work(run) => self.work(run)?,
             Choice::FailWork(run) => self.fail_work(run)?,
@@ -67,19 +87,68 @@ impl<G: Guards> World<G> {
         if choice == Choice::Fire {
             self.check_bound()?;
         }
-        if matches!(choice, Choice::Drop(_)) {
-            self.budget.drops -= 1;
-        }
+        self.check_step()?;
         self.check_quiet()
     }
 
-    fn start(&mut self) -> Result<(), Broken> {
+    /// A start; if its key had an effect, that was with `content`.
+    fn start(&mut self, content: KeyFact) -> Result<(), Broken> {
         self.budget.clients -= 1;
+        let key = if self.is_key_used() { content } else { KeyFact::Unused };
         self.runs.push(RunModel::asked());
         let number = self.runs.len() as u64;
         let (ask, run_id) = (AskId::new(number), RunId::new(number));
         let turn_id = MessageId::new(number);
-        self.feed(Cause::Nobody, Input::Start(Start { ask, run_id, turn_id, facts: FACTS }))
+        self.feed(
+            Cause::Nobody,
+            Input::Start(Start { ask, run_id, turn_id, facts: StartFacts { key, ..FACTS } }),
+        )
+    }
+
+    /// Whether the key of the starts had an effect, as the store says (ADM-13).
+    fn is_key_used(&self) -> bool {
+        if !self.conditions.keyed {
+            return false;
+        }
+        let used_by = self.store.key_used_by;
+        let is_any = |start| self.runs.iter().any(|model| model.start == start);
+        match self.conditions.fault {
+            Some(Fault::RefusalRemembered) => used_by.is_some() || is_any(StartModel::Refused),
+            Some(Fault::KeyFreedByLoss) => used_by.is_some() && !is_any(StartModel::Lost),
+            _ => used_by.is_some(),
+        }
+    }
+
+    /// The server ends a run (STOP-21).
+    fn end(&mut self, run: u8) -> Result<(), Broken> {
+        self.budget.stops -= 1;
+        let Some(reason) = self.conditions.server_ends else { return Ok(()) };
+        let is_stopped = self.run(run).stopped_at.is_some();
+        self.feed(Cause::Nobody, Input::EndByServer { run_id: id(run), reason })?;
+        let model = self.run(run);
+        if !is_stopped && model.stopped_at.is_some() && !model.is_stop_asked {
+            model.ending = Some(Verdict::of_server(reason).outcome);
+        }
+        Ok(())
+    }
+
+    /// An append is written and its answer lost; before anything else the port reads the tail.
+    fn lose_answer(&mut self, call: u8) -> Result<(), Broken> {
+        self.budget.drops -= 1;
+        let call = self.store.calls.remove(usize::from(call));
+        let written = self.write(call)?;
+        let is_known = self.conditions.fault != Some(Fault::UnknownCountsAsFailed);
+        let rows = match written {
+            Some(Written::Rows { first_seq, count }) if is_known => Some((first_seq, count)),
+            Some(Written::Rows { .. } | Written::Commit { .. }) | None => None,
+        };
+        self.answer(call.run, PortAnswer::Appended(id(call.run), rows))
+    }
+
+    fn save_late(&mut self, run: u8) {
+        self.run(run).has_saved_late = true;
+        let expected = self.store.run(run).admitted_at;
+        self.store.calls.push(Call { run, kind: CallKind::SaveLate { expected } });
     }
 
     fn stop(&mut self, run: u8) -> Result<(), Broken> {
@@ -89,12 +158,19 @@ impl<G: Guards> World<G> {
             Some(outcome) => KnownRun::Ended { outcome },
             None => KnownRun::Never,
         };
+        let is_held = self.lineage.holds(id(run));
+        let may_server_end =
+            self.conditions.server_ends.is_some() || self.conditions.oddity.is_some();
         let model = self.run(run);
         model.stops_waiting += 1;
-        let cause = if model.stopped_at.is_some() { Cause::RepeatedStop } else { Cause::Nobody };
+        let cause = Cause::Stop { run, is_repeat: model.stopped_at.is_some() };
+        model.is_stop_asked = may_server_end;
         // Distinct while several wait; the same in every order of the same Stops.
         let ask = AskId::new(100 + u64::from(self.budget.stops));
-        self.feed(cause, Input::Stop { ask, run_id: id(run), known })
+        self.feed(cause, Input::Stop { ask, run_id: id(run), known })?;
+        ensure(is_held || self.run(run).stops_waiting == 0, "STOP-13", || {
+            format!("a Stop of run {run}, which is over, waits for another run")
+        })
     }
 
     fn answer_call(&mut self, call: u8, is_written: bool) -> Result<(), Broken> {
@@ -102,7 +178,14 @@ impl<G: Guards> World<G> {
         if !is_written {
             self.budget.drops -= 1;
         }
-        let written = if is_written { self.store.write(call) } else { None };
+        let written = if is_written { self.write(call)? } else { None };
+        let is_number_lost = !is_written && self.conditions.fault == Some(Fault::NumberTakenEarly);
+        if let (true, CallKind::Append { count }) = (is_number_lost, call.kind) {
+            self.store.stored(call.run).rows += count;
+        }
+        if matches!(call.kind, CallKind::SaveLate { .. }) {
+            return Ok(());
+        }
         let (run, run_id) = (call.run, id(call.run));
         if written.is_none() && matches!(call.kind, CallKind::Settle { .. }) {
             let model = self.run(run);
@@ -119,6 +202,36 @@ impl<G: Guards> World<G> {
             (_, None) => PortAnswer::Committed(run_id, None),
         };
         self.answer(run, answer)
+    }
+
+    /// Carries out a call, and sees that it changes no other run's turn.
+    fn write(&mut self, call: Call) -> Result<Option<Written>, Broken> {
+        let run = call.run;
+        let pending = self.store.pending;
+        let is_admission = matches!(call.kind, CallKind::Admit { .. });
+        let is_key_used = self.conditions.keyed && self.store.key_used_by.is_some();
+        let partial = self.partial_of(run);
+        let written = self.store.write(call, partial, self.conditions.fault);
+        ensure(!(is_admission && is_key_used && written.is_some()), "ADM-13", || {
+            format!("run {run} is admitted under a key that had its turn")
+        })?;
+        let is_commit = matches!(written, Some(Written::Commit { .. }));
+        let is_owner = pending == Some(run) || (is_admission && pending.is_none());
+        ensure(!is_commit || is_owner, "OWN-02", || {
+            format!("a write of run {run} changes the session, whose turn is that of {pending:?}")
+        })?;
+        Ok(written)
+    }
+
+    /// Rows of the run that its partial row would hold now.
+    fn partial_of(&self, run: u8) -> u8 {
+        let rows = self.store.run(run).rows;
+        let is_working = self.runs[usize::from(run) - 1].is_invoked();
+        match self.conditions.fault {
+            Some(Fault::PartialCopiedLate) if !is_working => 0,
+            Some(Fault::PartialNeedsText) if self.conditions.agents_think => 0,
+            _ => rows,
+        }
     }
 
     fn work(&mut self, run: u8) -> Result<(), Broken> {
@@ -155,15 +268,28 @@ impl<G: Guards> World<G> {
 
     fn emit(&mut self, run: u8) -> Result<(), Broken> {
         self.budget.events -= 1;
+        let item_kind =
+            if self.conditions.agents_think { ItemKind::Thinking } else { ItemKind::Text };
+        let row = self.produce(run, RowEvent::Content { item_id: ItemId::new(1), item_kind });
+        let is_stopped = self.run(run).stopped_at.is_some();
+        self.answer(run, PortAnswer::Produced(id(run), row))?;
+        let is_full = self.conditions.oddity == Some(Oddity::NearlyFullJournal) && run == 1;
+        let model = self.run(run);
+        if is_full && !is_stopped && model.stopped_at.is_some() && !model.is_stop_asked {
+            model.ending = Some(Verdict::of_server(Reason::JournalFull).outcome);
+        }
+        Ok(())
+    }
+
+    /// The next row of a run.
+    pub(super) fn produce(&mut self, run: u8, event: RowEvent) -> RowRef {
+        let is_large = self.conditions.oddity == Some(Oddity::NearlyFullJournal);
         let model = self.run(run);
         model.produced += 1;
         let number = u64::from(run) * PAYLOADS_PER_RUN + u64::from(model.produced);
-        let row = RowRef {
-            event: RowEvent::Content { item_id: ItemId::new(1), item_kind: ItemKind::Text },
-            payload: PayloadRef { id: PayloadId::new(number), json_bytes: 1 },
-            at: Instant::ZERO,
-        };
-        self.answer(run, PortAnswer::Produced(id(run), row))
+        let json_bytes = if is_large { LARGE_ROW_BYTES } else { 1 };
+        let payload = PayloadRef { id: PayloadId::new(number), json_bytes };
+        RowRef { event, payload, at: Instant::ZERO }
     }
 
     fn give_back(&mut self, run: u8, result: CallResult) -> Result<(), Broken> {
@@ -177,7 +303,7 @@ impl<G: Guards> World<G> {
         let mut out = Outbox::new();
         self.lineage.tick(at, &mut out);
         if self.trace.is_some() {
-            self.trace_step(&serde_json::json!({"kind": TICK}), &out, None);
+            self.trace_step(&json!({"kind": TICK}), &out, None);
         }
         self.carry_out(Cause::Nobody, &mut out)
     }
@@ -188,7 +314,7 @@ impl<G: Guards> World<G> {
         let calls = std::mem::take(&mut self.store.calls);
         for (bit, call) in calls.into_iter().enumerate() {
             if written & (1 << bit) != 0 {
-                self.store.write(call);
+                self.write(call)?;
             }
         }
         for run in 1..=self.last_run() {
@@ -197,6 +323,8 @@ impl<G: Guards> World<G> {
             model.lose_connection();
             model.due = Due::Nothing;
             model.stopped_at = None;
+            model.ending = None;
+            model.is_forgotten = model.ended.is_none();
             // Whoever comes back is shown the stored rows.
             model.shown = rows;
         }
@@ -204,7 +332,14 @@ impl<G: Guards> World<G> {
             agent.is_closed = true;
         }
         self.lineage = session(self.store.revision);
+        if let Some(trace) = &mut self.trace {
+            trace.step(self.now, SERVER, &json!({"kind": RESTARTED}), &Outbox::new(), None);
+        }
+        self.crash_questions();
         let Some(run) = self.store.pending else { return Ok(()) };
+        if self.conditions.fault == Some(Fault::YoungTurnLeftAlone) {
+            return Ok(());
+        }
         let number = u64::from(run);
         self.feed(
             Cause::Nobody,
@@ -218,19 +353,21 @@ impl<G: Guards> World<G> {
         )
     }
 
-    fn answer(&mut self, run: u8, answer: PortAnswer) -> Result<(), Broken> {
+    pub(super) fn answer(&mut self, run: u8, answer: PortAnswer) -> Result<(), Broken> {
         self.feed(Cause::Port(run), fact(answer))
     }
 
-    fn feed(&mut self, cause: Cause, input: Input) -> Result<(), Broken> {
+    pub(super) fn feed(&mut self, cause: Cause, input: Input) -> Result<(), Broken> {
         let mut out = Outbox::new();
         let result = self.lineage.step(self.now, input.clone(), &mut out);
         if self.trace.is_some() {
             self.trace_step(&input, &out, result.as_ref().err());
         }
         if let Err(reject) = result {
+            let is_number =
+                matches!(reject, Reject::Local("seq_not_next" | "terminal_seq_not_next"));
             let detail = format!("{input:?} was turned away: {reject}");
-            return Err(Broken { rule: "DI-24", detail });
+            return Err(Broken { rule: if is_number { "INV-SEQ" } else { "DI-24" }, detail });
         }
         self.carry_out(cause, &mut out)
     }
@@ -260,13 +397,21 @@ impl<G: Guards> World<G> {
 pub(super) enum Cause {
     /// A client, time, or a crash.
     Nobody,
-    /// A Stop of a run that was stopped before.
-    RepeatedStop,
+    /// A Stop of this run.
+    Stop {
+        run: u8,
+        /// Whether it was stopped before.
+        is_repeat: bool,
+    },
+    /// The loss of a connection.
+    Loss,
+    /// The evictor.
+    Evictor,
     /// An answer of a port to this run.
     Port(u8),
 }
 
 /// The id of a run by its number.
-fn id(run: u8) -> RunId {
+pub(super) fn id(run: u8) -> RunId {
     RunId::new(u64::from(run))
 }

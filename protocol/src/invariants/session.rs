@@ -1,0 +1,206 @@
+//! The judgement of one session: its agents, Stops and questions.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Value;
+
+use super::run::Broken;
+use crate::record::Record;
+use crate::run::limits::UNWIND;
+
+/// Closed agents a session's judgement remembers. Beyond it the one closed first is forgotten.
+pub const CLOSED_AGENTS_MAX: usize = 1_024;
+
+/// What a trace has shown of one session so far. Runs go with their `forget`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SessionAudit {
+    runs: BTreeMap<String, Run>,
+    /// Open questions and their runs.
+    open: BTreeMap<String, String>,
+    closed: VecDeque<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Run {
+    /// When its row turned `cancelling`.
+    stopped_at: Option<u64>,
+    /// The agent of its unreturned call.
+    called: Option<String>,
+    interrupts: u32,
+    /// The outcome of the settlement that was issued last.
+    settling: Option<String>,
+    is_durable: bool,
+    has_ended: bool,
+}
+
+impl SessionAudit {
+    /// Takes the next record of the session's machine.
+    pub(super) fn take(&mut self, record: &Record) -> Vec<Broken> {
+        let mut broken = Vec::new();
+        self.take_input(&record.input);
+        for output in &record.outputs {
+            broken.extend(self.take_output(record.now_us.as_micros(), output));
+        }
+        broken.extend(self.left_open());
+        broken
+    }
+
+    fn take_input(&mut self, input: &Value) {
+        let run_id = text(input, "run_id");
+        match text(input, "kind") {
+            // A start of the server: the memory of the session is gone.
+            "recover" => *self = Self::default(),
+            "returned" | "worker_exited" => self.run(run_id).called = None,
+            "committed" => self.run(run_id).is_durable = true,
+            "agent_constructed" => {
+                let agent = text(input, "agent");
+                self.closed.retain(|closed| closed != agent);
+            }
+            _ => {}
+        }
+    }
+
+    fn take_output(&mut self, now_us: u64, output: &Value) -> Option<Broken> {
+        let run_id = text(output, "run_id");
+        let agent = text(output, "agent");
+        match text(output, "kind") {
+            "phase_changed" if text(output, "phase") == "cancelling" => {
+                self.run(run_id).stopped_at = output.get("since").and_then(Value::as_u64);
+                None
+            }
+            "start_worker" | "construct" => self.after_stop(run_id, "begins"),
+            "append" => self.after_stop(run_id, "appends").map(|(_, detail)| ("STOP-05", detail)),
+            "prepare" => self.after_stop(run_id, "registers").or_else(|| self.closed_used(agent)),
+            "invoke" => self.invoked(now_us, run_id, agent),
+            "signal" => self.signalled(run_id, agent, text(output, "signal")),
+            "close" | "clean_up" => {
+                self.close(agent);
+                None
+            }
+            "settle" => self.settling(run_id, output),
+            "run_ended" => self.ended(run_id, text(output, "outcome")),
+            "start_answered" => self.start_answered(now_us, output.get("answer")?),
+            "question_opened" => {
+                self.run(run_id);
+                let question = text(output, "question_id").to_owned();
+                let is_new = self.open.insert(question, run_id.to_owned()).is_none();
+                (!is_new).then(|| ("ASK-03", "a question was opened twice".to_owned()))
+            }
+            "questions_resolved" => self.resolved(output),
+            "forget" => {
+                self.runs.remove(run_id);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// By INV-REG nothing of the kind happens for a run behind its Stop.
+    fn after_stop(&mut self, run_id: &str, what: &str) -> Option<Broken> {
+        let is_stopped = self.run(run_id).stopped_at.is_some();
+        is_stopped.then(|| ("INV-REG", format!("{run_id} {what} behind its Stop")))
+    }
+
+    fn closed_used(&self, agent: &str) -> Option<Broken> {
+        let is_closed = self.closed.iter().any(|closed| closed == agent);
+        is_closed.then(|| ("INV-OWN", format!("{agent} is used and was closed")))
+    }
+
+    fn invoked(&mut self, now_us: u64, run_id: &str, agent: &str) -> Option<Broken> {
+        let is_live = |run: &Run| {
+            let is_left_behind = run.stopped_at.is_some_and(|at| window_over(at, now_us));
+            run.called.is_some() && !is_left_behind
+        };
+        let other = self.runs.iter().find(|(id, run)| *id != run_id && is_live(run));
+        let other = other.map(|(id, _)| id.clone());
+        let broken = self
+            .after_stop(run_id, "calls its agent")
+            .or_else(|| self.closed_used(agent))
+            .or_else(|| other.map(|id| ("INV-EXCL", format!("{run_id} calls beside {id}"))));
+        self.run(run_id).called = Some(agent.to_owned());
+        broken
+    }
+
+    fn signalled(&mut self, run_id: &str, agent: &str, signal: &str) -> Option<Broken> {
+        let run = self.run(run_id);
+        if run.called.as_deref() != Some(agent) {
+            return Some(("REG-08", format!("{agent} is pressed, {run_id} does not call it")));
+        }
+        run.interrupts += u32::from(signal == "interrupt");
+        (run.interrupts > 1).then(|| ("STOP-08", format!("{run_id} is interrupted twice")))
+    }
+
+    fn settling(&mut self, run_id: &str, output: &Value) -> Option<Broken> {
+        let outcome = output.get("verdict").map_or("", |verdict| text(verdict, "outcome"));
+        let run = self.run(run_id);
+        run.settling = Some(outcome.to_owned());
+        run.has_ended.then(|| ("INV-TERM", format!("{run_id} is settled behind its end")))
+    }
+
+    fn ended(&mut self, run_id: &str, outcome: &str) -> Option<Broken> {
+        let run = self.run(run_id);
+        run.has_ended = true;
+        let settled = run.settling.take()?;
+        (settled != outcome)
+            .then(|| ("INV-TERM", format!("{run_id} is settled {settled} and shown as {outcome}")))
+    }
+
+    fn start_answered(&mut self, now_us: u64, answer: &Value) -> Option<Broken> {
+        let run_id = text(answer, "run_id");
+        let run = self.runs.get(run_id);
+        match text(answer, "answer") {
+            "started" if run.is_none_or(|run| !run.is_durable) => {
+                Some(("DI-5", format!("{run_id} is acknowledged before it is durable")))
+            }
+            "refused" if text(answer, "code") == "session_busy" => {
+                let run = run.filter(|run| run.has_ended)?;
+                let is_over = window_over(run.stopped_at?, now_us);
+                is_over.then(|| ("INV-LIVE", format!("{run_id} blocks behind its window")))
+            }
+            _ => None,
+        }
+    }
+
+    fn resolved(&mut self, output: &Value) -> Option<Broken> {
+        let questions = output.get("questions").and_then(Value::as_array)?;
+        let mut broken = None;
+        for question in questions.iter().filter_map(Value::as_str) {
+            if self.open.remove(question).is_none() {
+                broken = Some(("ASK-03", format!("{question} is resolved and was not open")));
+            }
+        }
+        broken
+    }
+
+    /// By ASK-04 and ASK-05 no question is open behind the step of a Stop or of an end.
+    fn left_open(&self) -> Option<Broken> {
+        self.open.iter().find_map(|(question, run_id)| {
+            // A run that is not known any more was forgotten in this step.
+            let rule = match self.runs.get(run_id).map(|run| (run.has_ended, run.stopped_at)) {
+                None | Some((true, _)) => "ASK-05",
+                Some((false, Some(_))) => "ASK-04",
+                Some((false, None)) => return None,
+            };
+            Some((rule, format!("{question} of {run_id} is open")))
+        })
+    }
+
+    fn close(&mut self, agent: &str) {
+        if self.closed.len() == CLOSED_AGENTS_MAX {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(agent.to_owned());
+    }
+
+    fn run(&mut self, run_id: &str) -> &mut Run {
+        self.runs.entry(run_id.to_owned()).or_default()
+    }
+}
+
+fn window_over(stopped_at_us: u64, now_us: u64) -> bool {
+    now_us.saturating_sub(stopped_at_us) >= UNWIND.as_micros()
+}
+
+fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
+    entry.get(field).and_then(Value::as_str).unwrap_or_default()
+}

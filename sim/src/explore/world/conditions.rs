@@ -1,0 +1,84 @@
+//! What a world is like, apart from its machines.
+
+use runwarden_protocol::journal::row::Reason;
+
+/// What never changes in a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conditions {
+    /// Workers may stay behind for any time. Without it only a call of an agent takes time.
+    pub workers_stall: bool,
+    /// An agent may ignore even the kill. Without it a killed call returns at once.
+    pub agents_wedge: bool,
+    /// An agent may be lost in the middle of a call, which a new one may cure.
+    pub agents_die: bool,
+    /// Agents may ask; a question counts as one of their rows.
+    pub agents_ask: bool,
+    /// What agents produce is thought, not text.
+    pub agents_think: bool,
+    /// The server may end a run for this reason, as if it were one of the Stops.
+    pub server_ends: Option<Reason>,
+    /// The worker of a stopped and settled run may try to save a result of its own, once.
+    pub workers_save: bool,
+    /// A fault may ask the session to give up its kept agent.
+    pub evicts: bool,
+    /// All starts carry one idempotency key.
+    pub keyed: bool,
+    /// A fault of the store may write an append and lose its answer.
+    pub appends_unknown: bool,
+    /// What is odd when the scenario begins.
+    pub oddity: Option<Oddity>,
+    /// What is wrong around the machines: the faulty variants that are none of their guards.
+    pub fault: Option<Fault>,
+}
+
+/// An odd state that no step of a sound session leads to, or only very many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Oddity {
+    /// The channel of run 1 is missing.
+    NoChannel,
+    /// The journal of run 1 lacks 1 KiB to its bound; each row has 2 KiB.
+    NearlyFullJournal,
+}
+
+/// A wrong behaviour of clients, store or recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The loss of a connection answers the open questions of its user.
+    LossAnswers,
+    /// The partial row is copied from the worker's buffers, which are gone once it has returned.
+    PartialCopiedLate,
+    /// A partial row is kept only if it has text.
+    PartialNeedsText,
+    /// A settlement closes a turn only if its worker started.
+    UnstartedTurnLeftOpen,
+    /// The store compares neither owner nor revision.
+    SavedUncompared,
+    /// A number is given before the store has answered, and stays taken when the append fails.
+    NumberTakenEarly,
+    /// An append whose answer was lost counts as failed, though it was written.
+    UnknownCountsAsFailed,
+    /// Recovery at process start leaves a young turn alone.
+    YoungTurnLeftAlone,
+    /// A refusal is remembered under its key.
+    RefusalRemembered,
+    /// A key is free again when its answer was lost.
+    KeyFreedByLoss,
+}
+
+impl Conditions {
+    /// Workers and agents that do what they are asked at once, and nothing else.
+    pub const PLAIN: Self = Self {
+        workers_stall: false,
+        agents_wedge: false,
+        agents_die: false,
+        agents_ask: false,
+        agents_think: false,
+        server_ends: None,
+        workers_save: false,
+        evicts: false,
+        keyed: false,
+        appends_unknown: false,
+        oddity: None,
+        fault: None,
+    };
+}
