@@ -140,17 +140,6 @@ fn a_process_that_was_killed_between_turns_is_replaced_in_the_next() {
     kept.end();
 }
 
-#[test]
-fn a_process_that_dies_before_a_word_is_replaced_within_the_turn() {
-    let mut kept = Kept::start("dies_once", 25);
-    let session = kept.client.new_session();
-    assert_eq!(kept.turn(&session, "one"), "completed");
-    assert_eq!(kept.started().len(), 2);
-    assert_eq!(kept.turn(&session, "two"), "completed");
-    assert_eq!(kept.started().len(), 2);
-    kept.end();
-}
-
 /// Each turn is stopped as soon as it is acknowledged: some before their agent was called, some after.
 #[test]
 fn a_run_that_did_not_call_its_agent_does_not_press_it() {

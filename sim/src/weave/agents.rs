@@ -8,11 +8,14 @@ use futures_lite::FutureExt;
 use runwarden_protocol::ids::RunId;
 use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::journal::row::ItemKind;
-use runwarden_runtime::ports::agent::{BoxFuture, Construction, ContextMessage, FailureKind};
+use runwarden_runtime::ports::agent::{
+    BoxFuture, Construction, ContextMessage, FailureKind, QuestionDraft, QuestionReply,
+};
 use runwarden_runtime::ports::profile::AgentProfile;
 use runwarden_runtime::ports::{
     self, Agent, AgentFactory, AgentFailure, EventSink, Invocation, Returned, Signal, World,
 };
+use serde_json::Value;
 
 use super::executor::lock;
 use super::world::SimWorld;
@@ -56,6 +59,8 @@ pub struct Script {
 pub enum Act {
     /// It says a piece of its answer.
     Say(&'static str),
+    /// It asks a question and waits for the answer.
+    Ask,
     /// It works for a while without a word.
     Work(Duration),
     /// It never does anything again.
@@ -105,6 +110,13 @@ pub enum AgentEvent {
         agent: u32,
         /// How.
         signal: Signal,
+    },
+    /// Its question was answered, or not.
+    Answered {
+        /// The agent.
+        agent: u32,
+        /// What it was told.
+        answer: Option<Value>,
     },
     /// A call is over.
     Returned {
@@ -302,6 +314,20 @@ impl Call {
                         return Returned::Interrupted;
                     }
                 }
+                Act::Ask => {
+                    let (reply, answer) = async_channel::bounded(1);
+                    let event = ports::AgentEvent::Question { question: question(), reply };
+                    if sink.send(event).await.is_err() {
+                        return Returned::Interrupted;
+                    }
+                    let answer = match answer.recv().await {
+                        Ok(QuestionReply::Answered(answer)) => Some(answer),
+                        Ok(QuestionReply::Unanswered) | Err(_) => None,
+                    };
+                    let agent = self.agent.number;
+                    let event = AgentEvent::Answered { agent, answer };
+                    self.agent.agents.note(self.agent.world.now(), event);
+                }
                 Act::Work(time) => self.agent.world.sleep(time).await,
                 Act::Hang => std::future::pending().await,
                 Act::Die => return Returned::Failed(failure(FailureKind::Lost)),
@@ -335,6 +361,16 @@ impl Drop for Call {
             is_dropped: self.is_dropped,
         };
         self.agent.agents.note(self.agent.world.now(), event);
+    }
+}
+
+fn question() -> QuestionDraft {
+    QuestionDraft {
+        approval: false,
+        prompt: "Which one?".to_owned(),
+        options: vec!["this".to_owned(), "that".to_owned()],
+        multi: false,
+        allow_custom: false,
     }
 }
 

@@ -17,7 +17,7 @@ use runwarden_runtime::records::{RecordSink, Step};
 
 use super::agents::Agents;
 use super::client::Client;
-use super::duplex::duplex;
+use super::duplex::{End, duplex};
 use super::executor::{Executor, Host, Stuck, lock};
 use super::store::{Disk, ModelStore};
 use super::world::{SimWorld, Sleep};
@@ -117,17 +117,31 @@ impl Bed {
         self.hub = Some(hub);
     }
 
-    /// A new connection to the server.
+    /// A new connection to the server that has said `hello`.
     pub async fn connect(&self) -> Client {
+        Client::hello(self.attach(OWNER).await, self.executor.clone()).await
+    }
+
+    /// A new connection of another principal.
+    pub async fn connect_as(&self, principal: PrincipalId) -> Client {
+        Client::hello(self.attach(principal).await, self.executor.clone()).await
+    }
+
+    /// A new connection that has said nothing.
+    pub async fn connect_silently(&self) -> Client {
+        Client::new(self.attach(OWNER).await, self.executor.clone())
+    }
+
+    async fn attach(&self, id: PrincipalId) -> WebSocketStream<End> {
         let hub = self.hub().clone();
         let (near, far) = duplex(self.executor.stream());
         self.executor.spawn(self.host, async move {
             let socket =
                 WebSocketStream::from_raw_socket(Metered::new(far), Role::Server, None).await;
-            let principal = Principal { id: OWNER, read_only: false };
+            let principal = Principal { id, read_only: false };
             connection::serve(hub, principal, socket, std::future::pending()).await;
         });
-        Client::hello(WebSocketStream::from_raw_socket(near, Role::Client, None).await).await
+        WebSocketStream::from_raw_socket(near, Role::Client, None).await
     }
 
     /// The server's core.

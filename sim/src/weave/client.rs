@@ -4,10 +4,13 @@ use std::collections::VecDeque;
 
 use async_tungstenite::WebSocketStream;
 use async_tungstenite::tungstenite::Message;
+use async_tungstenite::tungstenite::protocol::CloseFrame;
 use futures_lite::StreamExt;
+use runwarden_protocol::instant::Instant;
 use serde_json::{Value, json};
 
 use super::duplex::End;
+use super::executor::Executor;
 
 /// A frame of the server.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,14 +19,19 @@ pub struct Frame {
     pub kind: String,
     /// Its data.
     pub data: Value,
+    /// When it was read.
+    pub at: Instant,
 }
 
 /// One connection. A frame that nobody asked for yet waits in order.
 pub struct Client {
     socket: WebSocketStream<End>,
+    executor: Executor,
     waiting: VecDeque<Frame>,
     requests: u64,
     is_over: bool,
+    closed: Option<(u16, String)>,
+    everything: String,
 }
 
 impl Frame {
@@ -34,8 +42,20 @@ impl Frame {
 }
 
 impl Client {
-    pub(super) async fn hello(socket: WebSocketStream<End>) -> Self {
-        let mut client = Self { socket, waiting: VecDeque::new(), requests: 0, is_over: false };
+    pub(super) fn new(socket: WebSocketStream<End>, executor: Executor) -> Self {
+        Self {
+            socket,
+            executor,
+            waiting: VecDeque::new(),
+            requests: 0,
+            is_over: false,
+            closed: None,
+            everything: String::new(),
+        }
+    }
+
+    pub(super) async fn hello(socket: WebSocketStream<End>, executor: Executor) -> Self {
+        let mut client = Self::new(socket, executor);
         let hello =
             json!({"action": "hello", "protocol_min": 1, "protocol_max": 1, "features": []});
         client.call(hello).await;
@@ -76,6 +96,17 @@ impl Client {
     /// All frames that came and were not taken, in order.
     pub fn untaken(&self) -> impl Iterator<Item = &Frame> {
         self.waiting.iter()
+    }
+
+    /// Everything that came so far, as text.
+    pub fn everything(&self) -> &str {
+        &self.everything
+    }
+
+    /// Reads until the server closes; its code and reason, if it said them.
+    pub async fn closed(&mut self) -> Option<(u16, String)> {
+        while self.receive().await.is_some() {}
+        self.closed.clone()
     }
 
     /// Creates a session and opens it; its id.
@@ -121,7 +152,12 @@ impl Client {
                 Some(Ok(
                     Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_),
                 )) => {}
-                Some(Ok(Message::Close(_)) | Err(_)) | None => self.is_over = true,
+                Some(Ok(Message::Close(frame))) => {
+                    self.is_over = true;
+                    let said = |frame: CloseFrame| (frame.code.into(), frame.reason.to_string());
+                    self.closed = frame.map(said);
+                }
+                Some(Err(_)) | None => self.is_over = true,
             }
         }
         None
@@ -131,6 +167,7 @@ impl Client {
         let mut message: Value = serde_json::from_str(text).expect("the server sends JSON");
         let kind = message["type"].as_str().expect("a frame has a type").to_owned();
         let data = message["data"].take();
-        self.waiting.push_back(Frame { kind, data });
+        self.everything.push_str(text);
+        self.waiting.push_back(Frame { kind, data, at: self.executor.now() });
     }
 }

@@ -16,6 +16,7 @@ fn calls(bed: &Bed) -> Vec<(u32, RunId)> {
         AgentEvent::Invoked { agent, run_id, .. } => Some((agent, run_id)),
         AgentEvent::Constructed { .. }
         | AgentEvent::Signalled { .. }
+        | AgentEvent::Answered { .. }
         | AgentEvent::Returned { .. }
         | AgentEvent::Closed { .. } => None,
     });
@@ -159,7 +160,9 @@ fn judge_use(bed: &Bed) {
     let (mut open, mut closed) = (BTreeSet::new(), BTreeSet::new());
     for event in bed.agents.events() {
         match event {
-            AgentEvent::Constructed { .. } | AgentEvent::Signalled { .. } => {}
+            AgentEvent::Constructed { .. }
+            | AgentEvent::Answered { .. }
+            | AgentEvent::Signalled { .. } => {}
             AgentEvent::Invoked { agent, .. } => {
                 assert!(!closed.contains(&agent), "agent {agent} is called and was closed");
                 open.insert(agent);

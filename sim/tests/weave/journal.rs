@@ -35,7 +35,7 @@ fn a_row_is_durable_before_it_is_shown() {
     });
 }
 
-/// JRN-05 [sim], JRN-06 [sim]: rows of a failed batch are shown without a number and said to be degraded;
+/// JRN-05 [sim], JRN-06 [sim], SES-42 [sim]: rows of a failed batch are shown without a number and said to be degraded;
 /// their numbers go to the next batch, and whoever resumes gets the state from memory.
 #[test]
 fn a_batch_that_fails_leaves_no_row_and_is_shown_as_degraded() {

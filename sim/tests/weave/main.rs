@@ -1,8 +1,11 @@
 //! Rules of runs, shown on the drivers of the server under many seeds.
 
+mod actions;
 mod agents;
+mod connections;
 mod determinism;
 mod journal;
+mod questions;
 mod random;
 mod recovery;
 mod starts;

@@ -79,3 +79,43 @@ fn a_lost_worker_is_settled_by_recovery() {
         assert_eq!(turn(&mut client, &session, "two").await.1, "completed");
     });
 }
+
+/// SES-31 [sim], SES-37 [sim]: a run whose recovery can be stored is settled before the first connection, with a
+/// revision of its own; one whose recovery cannot leaves its session unsettled, readable, refusing starts, and
+/// is tried again every 30 s.
+#[test]
+fn a_recovery_that_cannot_be_stored_is_tried_again() {
+    each_seed(100, async |mut bed| {
+        let mut random = bed.executor.stream();
+        let (mut client, session) = session(&mut bed).await;
+        bed.agents.will([Script::of(&[Act::Say("a"), Act::Hang])]);
+        let run = run(&mut client, &session, "one").await;
+        bed.kill();
+        let revision = bed.disk.data().sessions[&session_id(&session)].head.revision;
+        let rounds = random.below(4);
+        let settlements_fail = 4 * u32::try_from(rounds).expect("few rounds");
+        bed.disk.set_faults(Faults { settlements_fail, ..Faults::default() });
+        bed.agents.forget_plans();
+        let began = bed.now();
+        bed.start().await;
+        let mut client = bed.connect().await;
+        let list = serde_json::json!({"action": "list_sessions"});
+        if rounds > 0 {
+            let listed = client.call(list.clone()).await.expect("a list");
+            assert_eq!(listed.data["sessions"][0]["status"], "unsettled", "{listed:?}");
+            let refused = client.say(&session, "two").await.expect("a reply");
+            assert_eq!(refused.data["code"], "liveness_unreadable");
+            client.open(&session).await.expect("it can be read");
+            client.ended(&run).await.expect("the end");
+        }
+        let rounds = u64::try_from(rounds).expect("few rounds");
+        let age = bed.now().age_of(began);
+        let due = Duration::from_secs(30 * rounds);
+        assert!(age >= due && age.as_millis() < due.as_millis() + 1_000, "{age:?} of {due:?}");
+        let data = bed.disk.data();
+        assert_eq!(stored(&data, &run).settlements, 1);
+        assert_eq!(data.sessions[&session_id(&session)].head.revision, revision.plus(1));
+        client.open(&session).await.expect("a manifest");
+        assert_eq!(turn(&mut client, &session, "two").await.1, "completed");
+    });
+}

@@ -40,6 +40,7 @@ fn an_acknowledged_turn_outlives_a_loss_of_power() {
             AgentEvent::Invoked { run_id: invoked, .. } => *invoked != run_id(&run),
             AgentEvent::Constructed { .. }
             | AgentEvent::Signalled { .. }
+            | AgentEvent::Answered { .. }
             | AgentEvent::Returned { .. }
             | AgentEvent::Closed { .. } => false,
         });

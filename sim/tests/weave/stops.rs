@@ -26,6 +26,7 @@ fn signals(bed: &Bed) -> Vec<(Instant, Signal)> {
         AgentEvent::Signalled { signal, .. } => Some((at, signal)),
         AgentEvent::Constructed { .. }
         | AgentEvent::Invoked { .. }
+        | AgentEvent::Answered { .. }
         | AgentEvent::Returned { .. }
         | AgentEvent::Closed { .. } => None,
     });

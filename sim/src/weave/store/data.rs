@@ -15,7 +15,8 @@ pub struct Data {
     /// The runs of all sessions.
     pub runs: BTreeMap<RunId, StoredRun>,
     pub(super) keys: BTreeMap<(KeyScope, String), (Instant, KeyRecord)>,
-    pub(super) errors: Vec<(PrincipalId, StoredError)>,
+    /// Recorded errors and whose they are.
+    pub errors: Vec<(PrincipalId, StoredError)>,
     pub(super) logins: Vec<Login>,
 }
 
