@@ -11,7 +11,7 @@ use runwarden_protocol::journal::row::ItemKind;
 use runwarden_runtime::ports::agent::{
     BoxFuture, Construction, ContextMessage, FailureKind, QuestionDraft, QuestionReply,
 };
-use runwarden_runtime::ports::profile::AgentProfile;
+use runwarden_runtime::ports::profile::{AgentCapabilities, AgentContext, AgentProfile};
 use runwarden_runtime::ports::{
     self, Agent, AgentFactory, AgentFailure, EventSink, Invocation, Returned, Signal, World,
 };
@@ -32,6 +32,7 @@ struct Shared {
     scripts: VecDeque<Script>,
     log: Vec<(Instant, AgentEvent)>,
     made: u32,
+    has_own_context: bool,
 }
 
 /// How the next construction goes.
@@ -168,6 +169,11 @@ impl Agents {
         lock(&self.shared).constructions.extend(constructions);
     }
 
+    /// From now on agents keep their conversations themselves and find them again (AGT-03).
+    pub fn keep_conversations(&self) {
+        lock(&self.shared).has_own_context = true;
+    }
+
     /// What was planned and not done is not done any more.
     pub fn forget_plans(&self) {
         let mut shared = lock(&self.shared);
@@ -216,7 +222,12 @@ impl AgentFactory for Factory {
     }
 
     fn profile(&self) -> AgentProfile {
-        AgentProfile::new("scripted".to_owned(), "Scripted".to_owned())
+        let profile = AgentProfile::new("scripted".to_owned(), "Scripted".to_owned());
+        if !lock(&self.agents.shared).has_own_context {
+            return profile;
+        }
+        let capabilities = AgentCapabilities { resume: true, ..AgentCapabilities::default() };
+        profile.declare(AgentContext::Own, capabilities).expect("it can resume")
     }
 
     fn construct(
@@ -240,9 +251,13 @@ impl AgentFactory for Factory {
                 shared.made
             };
             let resume = construction.resume;
+            let has_own_context = lock(&agents.shared).has_own_context;
+            let conversation = has_own_context
+                .then(|| resume.clone().unwrap_or_else(|| format!("conversation-{number}")));
             agents.note(world.now(), AgentEvent::Constructed { agent: number, resume });
+            let call = Mutex::default();
             let agent: Arc<dyn Agent> =
-                Arc::new(Scripted { number, agents, world, call: Mutex::default() });
+                Arc::new(Scripted { number, agents, world, conversation, call });
             Ok(agent)
         })
     }
@@ -256,6 +271,8 @@ struct Scripted {
     number: u32,
     agents: Agents,
     world: SimWorld,
+    /// The handle of the conversation it keeps itself.
+    conversation: Option<String>,
     /// Where the signals of the running call go.
     call: Mutex<Option<Sender<Signal>>>,
 }
@@ -289,6 +306,10 @@ impl Agent for Scripted {
             // A call that is over needs none.
             let _ = call.try_send(signal);
         }
+    }
+
+    fn conversation(&self) -> Option<String> {
+        self.conversation.clone()
     }
 
     fn close(&self) {

@@ -149,6 +149,11 @@ impl Bed {
         self.hub.as_ref().expect("a server runs")
     }
 
+    /// Whether a server runs.
+    pub fn is_running(&self) -> bool {
+        self.hub.is_some()
+    }
+
     /// Kills the server where it stands: every task of it ends, what was written stays.
     pub fn kill(&mut self) {
         self.executor.kill(self.host);

@@ -202,3 +202,40 @@ fn a_stop_between_a_loss_and_the_next_agent_calls_nobody() {
         );
     });
 }
+
+/// AGT-03 [sim]: an agent of context `own` that takes over from one whose process or cache entry was lost is
+/// given the handle of the conversation, and all of it at its first call for where that fails.
+#[test]
+fn who_takes_over_is_given_the_conversation() {
+    each_seed(100, async |mut bed| {
+        let mut random = bed.executor.stream();
+        bed.agents.keep_conversations();
+        let (mut client, session) = session(&mut bed).await;
+        turn(&mut client, &session, "one").await;
+        match random.below(4) {
+            0 => bed.agents.will([Script::of(&[Act::Die])]),
+            1 => {
+                drop(client);
+                bed.sleep(Duration::from_secs(61)).await;
+            }
+            2 => bed.kill(),
+            _ => bed.lose_power(),
+        }
+        if !bed.is_running() {
+            bed.start().await;
+        }
+        let mut client = bed.connect().await;
+        client.open(&session).await;
+        assert_eq!(turn(&mut client, &session, "two").await.1, "completed");
+        let events = bed.agents.events();
+        let resume = Some("conversation-1".to_owned());
+        assert!(events.contains(&AgentEvent::Constructed { agent: 2, resume }), "{events:?}");
+        let told = events.iter().rev().find_map(|event| match event {
+            AgentEvent::Invoked { agent: 2, context, .. } => {
+                Some(context.iter().map(|message| message.text.as_str()).collect::<Vec<_>>())
+            }
+            _ => None,
+        });
+        assert_eq!(told, Some(vec!["one", "done", "two"]));
+    });
+}

@@ -83,6 +83,18 @@ impl Store for ModelStore {
         self.read(|data| Ok(context(data.known(session_id)?))).await
     }
 
+    async fn conversation(
+        &self,
+        session_id: SessionId,
+        agent: String,
+    ) -> Result<Option<String>, StoreFailure> {
+        self.read(|data| {
+            let held = data.known(session_id)?.conversation.as_ref();
+            Ok(held.filter(|(holder, _)| *holder == agent).map(|(_, handle)| handle.clone()))
+        })
+        .await
+    }
+
     async fn journal(&self, run_id: RunId, after: Seq) -> Result<JournalPage, StoreFailure> {
         self.read(|data| {
             let run = data.runs.get(&run_id).ok_or(StoreFailure::Missing("run"))?;

@@ -64,7 +64,8 @@ impl Data {
             usage: Usage::default(),
         };
         let committed = committed(&head);
-        self.sessions.insert(new.session_id, StoredSession { head, rows: Vec::new() });
+        self.sessions
+            .insert(new.session_id, StoredSession { head, rows: Vec::new(), conversation: None });
         Ok(committed)
     }
 
@@ -128,7 +129,7 @@ impl Data {
             }
             fold.finish()
         };
-        let StoredSession { head, rows: stored } =
+        let StoredSession { head, rows: stored, conversation } =
             self.session_at(session_id, settlement.expected)?;
         head.revision = head.revision.plus(1);
         let pending = head.pending.take_if(|pending| pending.run_id == run_id);
@@ -149,6 +150,11 @@ impl Data {
             at,
             revision: head.revision,
         });
+        if let Some(pending) = &pending {
+            let told = settlement.conversation.map(|handle| (pending.agent.clone(), handle));
+            *conversation =
+                told.or(conversation.take().filter(|(agent, _)| *agent == pending.agent));
+        }
         head.message_count += added.len() as u64;
         head.head_id = added.last().map(|row| row.message_id).or(head.head_id);
         head.usage = usage::add(head.usage, settlement.usage);
@@ -170,7 +176,7 @@ impl Data {
             Change::Usage { run_id, .. } => self.runs.get(run_id).map(|run| run.usage),
             Change::Fields(_) => None,
         };
-        let StoredSession { head, rows } = self.session_at(session_id, expected)?;
+        let StoredSession { head, rows, .. } = self.session_at(session_id, expected)?;
         head.revision = head.revision.plus(1);
         let mut learned = None;
         match what {

@@ -27,6 +27,8 @@ pub struct StoredSession {
     pub head: SessionHead,
     /// The rows, oldest first.
     pub rows: Vec<StoredRow>,
+    /// The agent that holds the conversation, and its handle (AGT-03).
+    pub conversation: Option<(String, String)>,
 }
 
 /// A run with its journal.
