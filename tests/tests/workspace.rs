@@ -56,6 +56,7 @@ fn protocol_depends_on_plain_data_crates_only() {
     }
 }
 
+/// REG-12 [unit]: a decision step has nothing to call, to save with or to wait for.
 #[test]
 fn protocol_names_no_clock_thread_io_chance_or_fraction() {
     let tree = project();

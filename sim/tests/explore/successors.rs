@@ -30,7 +30,8 @@ fn race_31() {
     holds_and_catches("RACE-31");
 }
 
-/// OWN-07 [explore], REC-05 [explore]: the worker of a reclaimed run saves nothing.
+/// OWN-03 [explore], OWN-07 [explore], REC-05 [explore]: the worker of a reclaimed run saves nothing, and every save
+/// names the revision that the store holds.
 #[test]
 fn race_32() {
     holds_and_catches("RACE-32");

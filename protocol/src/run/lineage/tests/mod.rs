@@ -1,3 +1,4 @@
+mod always;
 mod changes;
 mod flows;
 mod heal;
