@@ -7,7 +7,7 @@ const STEERS_MAX = 64;
 
 export class Steers {
   constructor() {
-    /** `{key, runId, steerId, text, state, order}`; state sending, unknown, accepted, consumed or returned. */
+    /** `{key, runId, steerId, text, state, order}`; state sending, unknown, accepted, consumed, returned, or lost: its settlement was missed. */
     this.list = [];
     /** Raised by every change. */
     this.version = 0;
@@ -18,9 +18,9 @@ export class Steers {
     return this.list.filter((steer) => steer.runId === runId);
   }
 
-  /** Steers of ended runs that no agent read and nobody dealt with yet. */
+  /** Steers of ended runs that no agent read, as far as is known, and nobody dealt with yet. */
   get returned() {
-    return this.list.filter((steer) => steer.state === "returned" && steer.text !== null);
+    return this.list.filter((steer) => ["returned", "lost"].includes(steer.state) && steer.text !== null);
   }
 
   submit(localId, runId, text, order) {
@@ -69,9 +69,10 @@ export class Steers {
     }
   }
 
-  /** The record of a run replaces its scene: only what came back is still to be dealt with. */
+  /** The record of a run replaces its scene: what came back, or was never settled here, is still to be dealt with. */
   left(runId) {
-    this.list = this.list.filter((steer) => steer.runId !== runId || steer.state === "returned");
+    this.list = this.list.filter((steer) => steer.runId !== runId || (steer.state !== "consumed" && steer.text !== null));
+    for (const steer of this.ofRun(runId)) if (steer.state !== "returned") steer.state = "lost";
     this.version += 1;
   }
 

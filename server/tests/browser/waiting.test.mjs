@@ -96,6 +96,19 @@ test("a steer is shown from its sending to its settlement, whichever answer come
   assert.equal(machine.list.length, 1);
 });
 
+test("a steer whose settlement was missed is not lost with its run", () => {
+  const machine = new Steers();
+  machine.submit("k", "r", "mine", 1);
+  machine.accepted("k", "s1");
+  machine.settled("r", "s2", "accepted", 2);
+  machine.submit("l", "r", "read", 3);
+  machine.accepted("l", "s3");
+  machine.settled("r", "s3", "consumed", 4);
+  machine.left("r");
+  assert.deepEqual(machine.returned.map((each) => [each.text, each.state]), [["mine", "lost"]]);
+  assert.equal(machine.list.length, 1);
+});
+
 test("the next session gets what was chosen, else the first agent that can be had", () => {
   const machine = new agents.AgentList();
   const agent = (name, fields = {}) => ({ agent: name, label: name, models: [], default_model: null, capabilities: { steer: false }, available: true, ...fields });

@@ -24,17 +24,19 @@ export function steerView() {
 
 /** A steer that came back: the run ended before its agent read it. */
 export function returnedView(app, use) {
+  const said = h("span", {});
   const text = h("span", { class: "returned-text" });
   let current = null;
   const close = () => app.dismissSteer(current);
   const node = h("div", { class: "tray-line returned", role: "group", "aria-label": "Steer that was not read" }, icon("steer"),
-    h("div", { class: "returned-words" }, h("span", {}, "Steer not read before the run ended:"), text),
+    h("div", { class: "returned-words" }, said, text),
     h("button", { type: "button", class: "quiet", onclick: () => { use(current.text); close(); } }, "Use as message"),
     h("button", { type: "button", class: "quiet", "aria-label": "Dismiss", onclick: close }, icon("close")));
   return {
     node,
     update({ steer }) {
       current = steer;
+      setText(said, steer.state === "lost" ? "Not known whether the agent read your steer:" : "Steer not read before the run ended:");
       setText(text, steer.text);
     },
   };

@@ -31,7 +31,7 @@ export class Tray {
     show(this.question, open.some((question) => !this.#sees(question.question_id)));
     setText(this.asked, open.length === 1 ? "The agent waits for your answer." : `The agent waits for ${open.length} answers.`);
     const returned = projection?.steers.returned ?? [];
-    this.returned.update(returned.map((steer) => ({ key: steer.key, version: steer.text, steer })));
+    this.returned.update(returned.map((steer) => ({ key: steer.key, version: steer.state, steer })));
     show(this.returned.parent, returned.length > 0);
     this.queue.update();
     const text = this.#windingText(projection);

@@ -41,9 +41,9 @@ impl Permission {
             let Some(id) = option["optionId"].as_str() else { continue };
             let name: String =
                 option["name"].as_str().unwrap_or(id).chars().take(OPTION_CHARS_MAX).collect();
-            let name = unused(name, &names);
-            names.insert(name.clone());
             let kind = message::typed(&option["kind"]);
+            let name = unused(worded(name, kind), &names);
+            names.insert(name.clone());
             options.push(Choice { id: id.to_owned(), name, kind });
         }
         let title = params["toolCall"]["title"].as_str().filter(|title| !title.trim().is_empty());
@@ -97,6 +97,16 @@ fn answer(outcome: RequestPermissionOutcome) -> Value {
     message::json(&RequestPermissionResponse::new(outcome))
 }
 
+/// A name that says so when the choice is for ever: people see only the name.
+fn worded(name: String, kind: Option<PermissionOptionKind>) -> String {
+    let is_lasting = matches!(
+        kind,
+        Some(PermissionOptionKind::AllowAlways | PermissionOptionKind::RejectAlways)
+    );
+    let says_so = name.to_lowercase().contains("always");
+    if is_lasting && !says_so { format!("{name} (always)") } else { name }
+}
+
 fn unused(name: String, names: &BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name} ({number})"));
     std::iter::once(name.clone())
@@ -116,6 +126,8 @@ mod tests {
             {"optionId": "a", "name": "Yes", "kind": "allow_once"},
             {"optionId": "b", "name": "Yes", "kind": "allow_always"},
             {"optionId": "c", "name": "No", "kind": "reject_once"},
+            {"optionId": "d", "name": "No", "kind": "reject_once"},
+            {"optionId": "e", "name": "Always no", "kind": "reject_always"},
             {"name": "has no id"},
         ]);
         Permission::read(&json!({"toolCall": {"title": "Delete it?"}, "options": options})).unwrap()
@@ -125,11 +137,12 @@ mod tests {
     fn options_are_shown_by_distinct_names_and_mapped_back() {
         let permission = permission();
         let question = permission.question();
-        assert_eq!(question.options, ["Yes", "Yes (2)", "No"]);
+        assert_eq!(question.options, ["Yes", "Yes (always)", "No", "No (2)", "Always no"]);
         assert_eq!((question.prompt.as_str(), question.approval), ("Delete it?", true));
         for (answer, id) in [
             (json!({"choice": "Yes"}), "a"),
-            (json!({"choice": "Yes (2)"}), "b"),
+            (json!({"choice": "Yes (always)"}), "b"),
+            (json!({"choice": "No (2)"}), "d"),
             (json!({"options": ["No"]}), "c"),
             (json!({"allow": true}), "a"),
             (json!({"allow": false}), "c"),
