@@ -230,3 +230,43 @@ fn an_idle_agent_that_died_is_replaced() {
     }
     bed.end(modes.into_iter());
 }
+
+/// An agent that says it can load its sessions and then refuses, dies over it, or never answers: the first
+/// two go on in a new session that is told the conversation, the last one obeys Stop.
+#[test]
+fn a_session_that_cannot_be_loaded_again_goes_on() {
+    const MODES: [(&str, usize); 3] =
+        [("refuses_load", 2), ("dies_in_load", 3), ("answers_no_load", 0)];
+    let modes = || MODES.iter().map(|(mode, _)| *mode);
+    let mut bed = Bed::start(modes());
+    let mut sessions = Vec::new();
+    for mode in modes() {
+        let session = session_of(&mut bed.client, mode);
+        let mut view = bed.client.prompt(&session, "remember the sea");
+        assert_eq!(bed.client.follow(&mut view), "completed", "{mode}");
+        sessions.push(session);
+    }
+    bed.server.kill9();
+    bed.server = bed.server.restart();
+    bed.client = Client::open(&bed.server);
+    for ((mode, count), session) in MODES.iter().zip(&sessions) {
+        bed.client.open_session(session);
+        let mut view = bed.prompt_when_free(session, Instant::now());
+        let folder = bed.folder(mode);
+        if *mode == "answers_no_load" {
+            while !told(&folder).contains("session/load") {
+                std::thread::sleep(ASK_AGAIN);
+            }
+            let stop = json!({"session_id": session, "run_id": view.run});
+            bed.client.send("stop_run", stop);
+            assert_eq!(bed.client.follow(&mut view), "cancelled");
+            bed.prompt_when_free(session, Instant::now());
+        } else {
+            assert_eq!(bed.client.follow(&mut view), "completed", "{mode}");
+            assert!(view.text().contains("User: remember the sea"), "{mode}: {}", view.text());
+            assert_eq!(processes(&folder).len(), *count, "{mode}");
+        }
+        assert!(told(&folder).contains("session/load"), "{mode}");
+    }
+    bed.end(modes());
+}

@@ -28,7 +28,8 @@ pub(crate) fn be_the_agent_if_asked() {
     // Ends the line that the test harness began.
     say("");
     note(&folder, PROCESSES, &std::process::id().to_string());
-    if mode != "light" {
+    // A killed server sees to the helpers of no agent.
+    if mode != "light" && !mode.contains("load") {
         start_helper(&mode);
     }
     let hostile = Hostile { mode, folder };
