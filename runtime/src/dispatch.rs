@@ -11,11 +11,15 @@ use runwarden_protocol::journal::row::{Outcome, Reason};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::cache::Notice;
-use runwarden_protocol::run::lineage::{ChangeAnswer, Input, Output, StartAnswer};
+use runwarden_protocol::run::lineage::{
+    ChangeAnswer, Input, Output, QueueAnswer, Start, StartAnswer,
+};
 use runwarden_protocol::run::questions::Resolution;
+use runwarden_protocol::run::queue::Change;
 use runwarden_protocol::run::settlement::{Failure, Verdict};
 use runwarden_protocol::run::stop::{Answer, StopSignal};
 use runwarden_protocol::run::worker::CallResult;
+use runwarden_protocol::wire::codes::Code;
 
 /// What one effect or event of a session asks of the world.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +35,8 @@ pub enum PortCall {
         /// When.
         at: Instant,
     },
+    /// Of the session's send queue.
+    Queue(QueueCall),
     /// Of the run's worker or its agent.
     Worker(RunId, WorkerCall),
     /// Of an agent that no run uses any more: close it, or clean it up.
@@ -52,6 +58,8 @@ pub enum StoreCall {
         turn_id: TurnId,
         /// The revision it is computed from.
         expected: Revision,
+        /// Whether it is the head of the queue, which goes with it.
+        is_head: bool,
         /// When.
         at: Instant,
     },
@@ -59,6 +67,8 @@ pub enum StoreCall {
     Compensate {
         /// The revision it is computed from.
         expected: Revision,
+        /// Of the queue's head: put it back, with this hold.
+        requeue: Option<Code>,
         /// When.
         at: Instant,
     },
@@ -72,6 +82,8 @@ pub enum StoreCall {
         verdict: Verdict,
         /// Whether recovery settles.
         recovery: bool,
+        /// The hold of the queue that is stored with it.
+        hold: Option<Code>,
         /// When.
         at: Instant,
     },
@@ -84,6 +96,27 @@ pub enum StoreCall {
     Append {
         /// The rows.
         rows: Vec<RowRef>,
+    },
+}
+
+/// Calls about the send queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueCall {
+    /// Of the store; answered by [`PortAnswer::QueueCommitted`].
+    Change {
+        /// The change.
+        change: Change,
+        /// The hold in force after it.
+        held: Option<Code>,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
+    /// Ask for the start of the head; answered by [`PortAnswer::HeadAsked`].
+    StartHead {
+        /// The entry.
+        turn_id: TurnId,
     },
 }
 
@@ -144,6 +177,13 @@ pub enum Announcement {
         asks: Vec<AskId>,
         /// The answer.
         answer: Answer,
+    },
+    /// A change of the queue was answered.
+    Queue {
+        /// Who waits.
+        ask: AskId,
+        /// The answer.
+        answer: QueueAnswer,
     },
     /// A question was opened; shown with its row.
     QuestionOpened {
@@ -228,6 +268,10 @@ pub enum PortAnswer {
     Committed(RunId, Option<(Revision, Option<Seq>)>),
     /// A commit of a change: the revision, or nothing written.
     Changed(AskId, Option<Revision>),
+    /// A change of the queue: the revision, or nothing written.
+    QueueCommitted(Option<Revision>),
+    /// A start of the queue's head.
+    HeadAsked(Start),
     /// An append: first number and count, or nothing written.
     Appended(RunId, Option<(Seq, u32)>),
     /// A launch: whether the worker exists.
@@ -262,16 +306,21 @@ pub enum PortAnswer {
 /// The call an output stands for.
 pub fn port_call(output: Output) -> PortCall {
     match output {
-        Output::Admit { run_id, turn_id, expected, at } => {
-            PortCall::Store(run_id, StoreCall::Admit { turn_id, expected, at })
+        Output::Admit { run_id, turn_id, expected, is_head, at } => {
+            PortCall::Store(run_id, StoreCall::Admit { turn_id, expected, is_head, at })
         }
-        Output::Compensate { run_id, expected, at } => {
-            PortCall::Store(run_id, StoreCall::Compensate { expected, at })
+        Output::Compensate { run_id, expected, requeue, at } => {
+            PortCall::Store(run_id, StoreCall::Compensate { expected, requeue, at })
         }
-        Output::Settle { run_id, turn_id, expected, verdict, recovery, at } => {
-            PortCall::Store(run_id, StoreCall::Settle { turn_id, expected, verdict, recovery, at })
+        Output::Settle { run_id, turn_id, expected, verdict, recovery, hold, at } => {
+            let call = StoreCall::Settle { turn_id, expected, verdict, recovery, hold, at };
+            PortCall::Store(run_id, call)
         }
         Output::Change { ask, expected, at } => PortCall::Change { ask, expected, at },
+        Output::ChangeQueue { change, held, expected, at } => {
+            PortCall::Queue(QueueCall::Change { change, held, expected, at })
+        }
+        Output::StartHead { turn_id } => PortCall::Queue(QueueCall::StartHead { turn_id }),
         Output::StartWorker { run_id, at } => {
             PortCall::Store(run_id, StoreCall::StartWorker { at })
         }
@@ -298,6 +347,7 @@ pub fn port_call(output: Output) -> PortCall {
         Output::StopAnswered { run_id, asks, answer } => {
             announce(Announcement::Stop { run_id, asks, answer })
         }
+        Output::QueueAnswered { ask, answer } => announce(Announcement::Queue { ask, answer }),
         Output::QuestionOpened { run_id, question_id, version, expires_at } => {
             announce(Announcement::QuestionOpened { run_id, question_id, version, expires_at })
         }
@@ -340,6 +390,9 @@ pub fn fact(answer: PortAnswer) -> Input {
         PortAnswer::Committed(run_id, None) => Input::CommitFailed { run_id },
         PortAnswer::Changed(ask, Some(revision)) => Input::ChangeCommitted { ask, revision },
         PortAnswer::Changed(ask, None) => Input::ChangeFailed { ask },
+        PortAnswer::QueueCommitted(Some(revision)) => Input::QueueCommitted { revision },
+        PortAnswer::QueueCommitted(None) => Input::QueueCommitFailed,
+        PortAnswer::HeadAsked(start) => Input::Start(start),
         PortAnswer::Appended(run_id, Some((first_seq, count))) => {
             Input::Persisted { run_id, first_seq, count }
         }

@@ -121,7 +121,16 @@ impl<W: World, S: Store> Hub<W, S> {
                 let _ = tried.recv().await;
             }
         }
+        self.trigger_queues().await?;
         Ok(found)
+    }
+
+    /// Process start is a trigger for every queue that waits (STR-12).
+    async fn trigger_queues(&self) -> Result<(), StoreFailure> {
+        for head in self.store().waiting().await? {
+            self.load(head).send(Message::TriggerQueue);
+        }
+        Ok(())
     }
 
     /// Ends every run as the server stops (RST-12) and waits until each is announced.
@@ -144,11 +153,16 @@ impl<W: World, S: Store> Hub<W, S> {
         lock(&self.inner.slots).taken() > 0
     }
 
-    /// From now on only `ping`, `stop_run` and `get_request_result` are served (ACT-10).
+    /// From now on only `ping`, `stop_run` and `get_request_result` are served (ACT-10), and no queue starts
+    /// its next message (RST-12).
     pub fn stop_accepting(&self) {
         self.inner.stopping.store(true, Ordering::Release);
         for peer in self.peers() {
             peer.server_stops();
+        }
+        let handles: Vec<_> = lock(&self.inner.sessions).values().cloned().collect();
+        for handle in handles {
+            handle.send(Message::ServerStopping);
         }
     }
 
@@ -344,11 +358,37 @@ impl<W: World, S: Store> Hub<W, S> {
     }
 
     pub(crate) fn release_slot(&self, run_id: RunId) {
+        self.tell_slots(slots::Input::Release { run_id });
+    }
+
+    /// The head of a session's queue waits for a slot since then (LIM-03).
+    pub(crate) fn await_slot(&self, session: SessionId, principal: PrincipalId, since: Instant) {
+        self.tell_slots(slots::Input::Wait { session, principal, since });
+    }
+
+    /// A session that a free slot woke has nothing to start.
+    pub(crate) fn pass_slot(&self) {
+        self.tell_slots(slots::Input::Pass);
+    }
+
+    fn tell_slots(&self, input: slots::Input) {
         let mut out = Outbox::new();
-        if let Err(reject) =
-            lock(&self.inner.slots).step(self.now(), slots::Input::Release { run_id }, &mut out)
-        {
-            tracing::warn!(%run_id, ?reject, "a slot was released twice");
+        if let Err(reject) = lock(&self.inner.slots).step(self.now(), input, &mut out) {
+            tracing::warn!(?input, ?reject, "the slots turned an input away");
+        }
+        for output in out.drain() {
+            match output {
+                slots::Output::Woken { session } => {
+                    let handle = lock(&self.inner.sessions).get(&session).cloned();
+                    if !handle.is_some_and(|handle| handle.send(Message::SlotFreed)) {
+                        tracing::warn!(%session, "a session that waits for a slot is gone");
+                    }
+                }
+                slots::Output::NotWaiting { session } => {
+                    tracing::error!(%session, "too many sessions wait for a slot");
+                }
+                slots::Output::Granted { .. } | slots::Output::Refused { .. } => {}
+            }
         }
     }
 
@@ -382,6 +422,14 @@ impl<W: World, S: Store> Hub<W, S> {
         sessions.remove(&session_id);
         lock(&self.inner.live).remove(&session_id);
         true
+    }
+
+    /// Takes a session out of memory that cannot go on; what waits for it is answered as failed.
+    pub(crate) fn give_up(&self, session_id: SessionId, inbox: &Receiver<Message>) {
+        let mut sessions = lock(&self.inner.sessions);
+        inbox.close();
+        sessions.remove(&session_id);
+        lock(&self.inner.live).remove(&session_id);
     }
 
     /// The session with this head, started unless it runs already.

@@ -75,6 +75,7 @@ impl Registry {
             .with::<run::ownership::Ownership>("run/ownership")
             .with::<run::pending::Pending>("run/pending")
             .with::<run::questions::Questions>("run/questions")
+            .with::<run::queue::Queue>("run/queue")
             .with::<run::reclaim::Reclaim>("run/reclaim")
             .with::<run::record::SessionRecord>("run/record")
             .with::<run::row::Row>("run/row")

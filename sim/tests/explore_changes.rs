@@ -14,6 +14,7 @@ use runwarden_protocol::run::lineage::{
     ChangeAnswer, Input, KnownRun, Lineage, Output, RunLimits, Start,
 };
 use runwarden_protocol::run::worker::CallResult;
+use runwarden_protocol::wire::actions::WhenBusy;
 use runwarden_protocol::wire::codes::Code;
 use serde::{Deserialize, Serialize};
 
@@ -205,7 +206,7 @@ impl<G: Guards> World<G> {
             self.answered.values().all(|times| *times == 1) && self.answered.len() == 2,
             || format!("answers to the changes: {:?}", self.answered),
         )?;
-        ensure(self.lineage.may_start(NOW).is_ok() && self.lineage.has_no_changes(), || {
+        ensure(self.lineage.may_start(NOW).is_ok() && self.lineage.is_at_rest(), || {
             "INV-LIVE: no turn may start".to_owned()
         })
     }
@@ -222,6 +223,8 @@ fn start() -> Input {
         attachment_unknown: false,
         storage_low: false,
         slot: SlotFact::Granted,
+        when_busy: WhenBusy::Reject,
+        is_head: false,
     };
     Input::Start(Start { ask: AskId::new(1), run_id: RUN, turn_id: MessageId::new(1), facts })
 }

@@ -11,6 +11,7 @@ use runwarden_protocol::record::{Record, Recorder, SCHEMA_VERSION};
 use runwarden_protocol::run::admission::{KeyFact, SlotFact, StartFacts};
 use runwarden_protocol::run::lineage::{Input, KnownRun, Lineage, Output, RunLimits, Start};
 use runwarden_protocol::run::worker::CallResult;
+use runwarden_protocol::wire::actions::WhenBusy;
 use runwarden_sim::draw::Scene;
 use runwarden_sim::machines::Registry;
 use runwarden_sim::race::{Choice, Expectation, Label, Race, Ring, Scope, ScopeKey};
@@ -74,6 +75,8 @@ impl Recorded {
             attachment_unknown: false,
             storage_low: false,
             slot: SlotFact::Granted,
+            when_busy: WhenBusy::Reject,
+            is_head: false,
         };
         let turn_id = MessageId::new(1);
         self.feed(Input::Start(Start { ask: AskId::new(1), run_id: RUN, turn_id, facts }));

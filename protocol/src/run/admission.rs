@@ -6,11 +6,12 @@ use super::Phase;
 use super::guards::Guards;
 use super::predicates::{Blocked, may_attach};
 use crate::ids::RunId;
+use crate::wire::actions::WhenBusy;
 use crate::wire::codes::Code;
 
 /// What is known about a start beside the session machine's own state. Lines 1 to 3 of table A (a
 /// malformed body, an unknown or unwritable session) are answered before a start exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StartFacts {
     /// What the idempotency key did before.
     pub key: KeyFact,
@@ -22,10 +23,25 @@ pub struct StartFacts {
     pub storage_low: bool,
     /// Whether the start carries a granted slot (LIM-03).
     pub slot: SlotFact,
+    /// What a message that cannot start now wants (ADM-17).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub when_busy: WhenBusy,
+    /// Whether it is the head of the session's queue that starts (ADM-14).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_head: bool,
+}
+
+/// The session's queue, as far as table A asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueFact {
+    /// Whether entries wait, so that a message goes behind them (ADM-17).
+    pub has_entries: bool,
+    /// Whether one more would be too many (STR-08).
+    pub is_full: bool,
 }
 
 /// What an idempotency key did before (ADM-13).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyFact {
     /// There is no key, or it had no effect yet.
@@ -37,7 +53,7 @@ pub enum KeyFact {
 }
 
 /// Whether a start carries a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SlotFact {
     /// Granted.
@@ -71,6 +87,8 @@ pub enum Admission {
     Repeated,
     /// A refusal.
     Refused(StartRefusal),
+    /// Line 16: put it into the queue.
+    Queued,
     /// Line 19: reserve, after reclaiming this run's row, if one is named.
     Admitted(Option<RunId>),
 }
@@ -82,6 +100,7 @@ const STORAGE_RETRY_MS: u32 = 30_000;
 pub fn table_a<G: Guards>(
     facts: &StartFacts,
     may_start: Result<Option<RunId>, Blocked>,
+    queue: QueueFact,
 ) -> Admission {
     match facts.key {
         KeyFact::SameContent => return Admission::Repeated,
@@ -94,9 +113,11 @@ pub fn table_a<G: Guards>(
     if facts.attachment_unknown {
         return refused(Code::AttachmentUnknown);
     }
+    let may_wait = !facts.is_head && facts.when_busy == WhenBusy::Queue;
     let reclaim = match may_start {
         Err(Blocked::Unsettled) => return refused(Code::LivenessUnreadable),
         Err(Blocked::Busy(_)) if facts.storage_low => return storage_low(),
+        Err(Blocked::Busy(_)) if may_wait => return queued(queue),
         Err(Blocked::Busy(row)) => {
             return Admission::Refused(StartRefusal {
                 code: Code::SessionBusy,
@@ -111,8 +132,12 @@ pub fn table_a<G: Guards>(
     if facts.storage_low {
         return storage_low();
     }
+    if !facts.is_head && G::goes_behind(queue.has_entries) {
+        return queued(queue);
+    }
     match facts.slot {
         SlotFact::Granted => Admission::Admitted(reclaim),
+        SlotFact::Refused { .. } if may_wait => queued(queue),
         SlotFact::Refused { retry_after_ms } => Admission::Refused(StartRefusal {
             retry_after_ms: Some(retry_after_ms),
             ..StartRefusal::of(Code::ServerBusy)
@@ -127,8 +152,17 @@ impl StartRefusal {
     }
 }
 
+/// What most starts are is left out of Records.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 fn refused(code: Code) -> Admission {
     Admission::Refused(StartRefusal::of(code))
+}
+
+fn queued(queue: QueueFact) -> Admission {
+    if queue.is_full { refused(Code::QueueFull) } else { Admission::Queued }
 }
 
 fn storage_low() -> Admission {
@@ -151,12 +185,17 @@ mod tests {
         attachment_unknown: false,
         storage_low: false,
         slot: SlotFact::Granted,
+        when_busy: WhenBusy::Reject,
+        is_head: false,
     };
+    const EMPTY: QueueFact = QueueFact { has_entries: false, is_full: false };
+    const SOME: QueueFact = QueueFact { has_entries: true, is_full: false };
+    const FULL: QueueFact = QueueFact { has_entries: true, is_full: true };
 
     fn code(facts: StartFacts, may_start: Result<Option<RunId>, Blocked>) -> Option<Code> {
-        match table_a::<Rules>(&facts, may_start) {
+        match table_a::<Rules>(&facts, may_start, EMPTY) {
             Admission::Refused(refusal) => Some(refusal.code),
-            Admission::Repeated | Admission::Admitted(_) => None,
+            Admission::Repeated | Admission::Queued | Admission::Admitted(_) => None,
         }
     }
 
@@ -185,17 +224,54 @@ mod tests {
         let conflict = StartFacts { key: KeyFact::OtherContent, ..absent };
         assert_eq!(code(conflict, busy()), Some(Code::IdempotencyConflict));
         let again = StartFacts { key: KeyFact::SameContent, ..absent };
-        assert_eq!(table_a::<Rules>(&again, busy()), Admission::Repeated);
+        assert_eq!(table_a::<Rules>(&again, busy(), FULL), Admission::Repeated);
         let refused = StartFacts { storage_low: false, ..full };
         assert_eq!(code(refused, busy()), Some(Code::SessionBusy));
         assert_eq!(code(refused, Ok(None)), Some(Code::ServerBusy));
-        assert_eq!(table_a::<Rules>(&FINE, Ok(None)), Admission::Admitted(None));
+        assert_eq!(table_a::<Rules>(&FINE, Ok(None), EMPTY), Admission::Admitted(None));
+    }
+
+    /// ADM-14 [unit], STR-08 [unit]: a message waits exactly where the rules send it to the queue, a 65th
+    /// one is refused, and the head of the queue starts by the same lines without waiting behind itself.
+    #[test]
+    fn messages_wait_where_the_rules_send_them_to_the_queue() {
+        let patient = StartFacts { when_busy: WhenBusy::Queue, ..FINE };
+        let head = StartFacts { is_head: true, ..FINE };
+        let no_slot = SlotFact::Refused { retry_after_ms: 7 };
+        let answer = |facts: StartFacts, may_start, queue| match table_a::<Rules>(
+            &facts, may_start, queue,
+        ) {
+            Admission::Queued => "queued",
+            Admission::Admitted(_) => "admitted",
+            Admission::Refused(refusal) => refusal.code.as_str(),
+            Admission::Repeated => "repeated",
+        };
+        for (facts, may_start, queue, expected) in [
+            (FINE, busy(), SOME, "session_busy"),
+            (FINE, Ok(None), EMPTY, "admitted"),
+            (FINE, Ok(None), SOME, "queued"),
+            (FINE, Ok(None), FULL, "queue_full"),
+            (patient, busy(), EMPTY, "queued"),
+            (patient, busy(), FULL, "queue_full"),
+            (patient, Ok(None), EMPTY, "admitted"),
+            (patient, Ok(None), SOME, "queued"),
+            (patient, Err(Blocked::Unsettled), SOME, "liveness_unreadable"),
+            (StartFacts { slot: no_slot, ..patient }, Ok(None), EMPTY, "queued"),
+            (StartFacts { slot: no_slot, ..FINE }, Ok(None), EMPTY, "server_busy"),
+            (StartFacts { storage_low: true, ..patient }, busy(), SOME, "storage_low"),
+            (head, Ok(None), FULL, "admitted"),
+            (head, busy(), FULL, "session_busy"),
+            (StartFacts { slot: no_slot, ..head }, Ok(None), SOME, "server_busy"),
+            (StartFacts { agent_available: false, ..head }, Ok(None), SOME, "backend_unavailable"),
+        ] {
+            assert_eq!(answer(facts, may_start, queue), expected, "{facts:?} {queue:?}");
+        }
     }
 
     /// ACT-23 [unit]: a busy session names the run in the way, its phase, and whether to attach.
     #[test]
     fn a_busy_session_names_run_phase_and_attachable() {
-        let Admission::Refused(refusal) = table_a::<Rules>(&FINE, busy()) else { panic!() };
+        let Admission::Refused(refusal) = table_a::<Rules>(&FINE, busy(), SOME) else { panic!() };
         assert_eq!(refusal.run_id, Some(RunId::new(9)));
         assert_eq!(refusal.phase, Some(Phase::Cancelling));
         assert_eq!(refusal.attachable, Some(false));

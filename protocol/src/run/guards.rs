@@ -169,6 +169,16 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         false
     }
 
+    /// Does a message go behind the entries that wait, also when a turn could start? (ADM-17)
+    fn goes_behind(has_entries: bool) -> bool {
+        has_entries
+    }
+
+    /// Does a Stop by a user hold the queue? (STR-18)
+    fn holds_queue() -> bool {
+        true
+    }
+
     /// Is a failed launch compensated? (REC-08)
     fn compensates() -> bool {
         true

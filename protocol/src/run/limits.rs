@@ -18,5 +18,7 @@ pub const UNSETTLED_RETRY: Duration = Duration::from_secs(30);
 pub const AGENT_SILENCE_MAX: Duration = Duration::from_secs(600);
 /// Stops of one run that wait for one answer.
 pub const STOPS_WAITING_MAX: usize = 64;
+/// Changes of a session that wait until the one before was answered.
+pub const CHANGES_WAITING_MAX: usize = 64;
 /// Entries of runs one lineage holds: the row, and workers of reclaimed runs that still live.
 pub const RUN_ENTRIES_MAX: usize = 8;

@@ -2,8 +2,9 @@
 //!
 //! [`lineage`] is the machine of a session; it routes to one sub-machine per state table: [`row`]
 //! (5.1), [`worker`] (5.2), [`stop`] (5.3), [`reclaim`] (5.4), [`settlement`], [`ownership`],
-//! [`pending`] (5.7), [`record`] and [`questions`]. The run journal is in [`crate::journal`]. Of the whole
-//! process, [`slots`] counts the runs and [`cache`] orders the agents that sessions keep.
+//! [`pending`] (5.7), [`queue`] (5.10), [`record`] and [`questions`]. The run journal is in
+//! [`crate::journal`]. Of the whole process, [`slots`] counts the runs and [`cache`] orders the agents that
+//! sessions keep.
 //! [`predicates`] holds the three named predicates, [`admission`] table A, [`guards`] every decision a
 //! faulty variant may override.
 
@@ -17,6 +18,7 @@ pub mod ownership;
 pub mod pending;
 pub mod predicates;
 pub mod questions;
+pub mod queue;
 pub mod reclaim;
 pub mod record;
 pub mod row;

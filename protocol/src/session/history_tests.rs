@@ -66,6 +66,8 @@ fn head() -> SessionHead {
         head_id: None,
         pending: None,
         usage: Usage::default(),
+        queue_length: 0,
+        queue_held: None,
     }
 }
 

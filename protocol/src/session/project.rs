@@ -148,8 +148,8 @@ pub fn session_item(
             attachable: run.attachable,
         }),
         continuation_session_id: None,
-        queue_length: 0,
-        queue_held: None,
+        queue_length: int(head.queue_length),
+        queue_held: head.queue_held,
         agent: head.agent.clone(),
         model: head.model.clone(),
         archived: head.archived,
@@ -185,7 +185,7 @@ pub fn manifest(head: &SessionHead, live: Live, parts: ManifestParts) -> Manifes
             .map(|run| (run.run_id.to_string(), int(run.last_seq.get())))
             .into_iter()
             .collect(),
-        queue: QueueState { length: 0, held: None },
+        queue: QueueState { length: int(head.queue_length), held: head.queue_held },
         continuation_session_id: None,
         open_error_ids: parts.open_error_ids.into_iter().take(MANIFEST_LIST_MAX).collect(),
         open_error_total: int(parts.open_error_total),

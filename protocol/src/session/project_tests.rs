@@ -26,6 +26,8 @@ fn head() -> SessionHead {
         head_id: Some(MessageId::new(8)),
         pending: None,
         usage: StoredUsage::default(),
+        queue_length: 0,
+        queue_held: None,
     }
 }
 

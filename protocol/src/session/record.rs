@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::ids::{ItemId, MessageId, PrincipalId, Revision, RunId, Seq, SessionId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::{ItemKind, Outcome};
+use crate::wire::codes::Code;
 
 /// Everything of a session but its rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,10 @@ pub struct SessionHead {
     pub pending: Option<PendingTurn>,
     /// Sum of the usage of the settled runs (USE-02).
     pub usage: Usage,
+    /// Messages that wait in the send queue (table 5.10).
+    pub queue_length: u64,
+    /// Why none of them starts.
+    pub queue_held: Option<Code>,
 }
 
 /// Accepted input that is not settled (CTX-02).

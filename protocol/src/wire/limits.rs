@@ -144,6 +144,8 @@ pub const SUMMARY_CHARS_MAX: usize = 512;
 pub const NOTE_NAMES_MAX: usize = 64;
 /// Questions and error ids listed in a manifest.
 pub const MANIFEST_LIST_MAX: usize = 100;
+/// Entries of the send queue of one session (QUEUE_CAP).
+pub const QUEUE_ENTRIES_MAX: usize = 64;
 /// Steers given back by one terminal.
 pub const RETURNED_STEERS_MAX: usize = 16;
 

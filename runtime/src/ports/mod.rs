@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod change;
 pub mod profile;
+pub mod queue;
 pub mod store;
 pub mod world;
 

@@ -13,9 +13,11 @@ use runwarden_protocol::ids::{
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
 use runwarden_protocol::session::record::{Marker, SessionHead, StoredRow, Usage};
+use runwarden_protocol::wire::codes::Code;
 
 use super::agent::ContextMessage;
 use super::change::SessionChange;
+pub use super::queue::{QueueChange, QueueCommit, StoredEntry, StoredQueue};
 
 /// Most rows of one transaction of appends (COMMIT_GROUP, JRN-20).
 pub const BATCH_ROWS_MAX: usize = 64;
@@ -97,6 +99,22 @@ pub trait Store: Clone + Send + Sync + 'static {
         &self,
         run_id: RunId,
     ) -> impl Future<Output = Result<Option<RunFacts>, StoreFailure>> + Send;
+
+    /// The send queue of a session, the head first, in one snapshot (STR-09).
+    fn queue(
+        &self,
+        session_id: SessionId,
+    ) -> impl Future<Output = Result<StoredQueue, StoreFailure>> + Send;
+
+    /// The words of an entry of a queue; `None` when there is no such entry.
+    fn queued_text(
+        &self,
+        session_id: SessionId,
+        turn_id: TurnId,
+    ) -> impl Future<Output = Result<Option<Arc<str>>, StoreFailure>> + Send;
+
+    /// Every session whose queue has entries and is not held (STR-12).
+    fn waiting(&self) -> impl Future<Output = Result<Vec<SessionHead>, StoreFailure>> + Send;
 
     /// What a used idempotency key did; one used 24 h before `now` or earlier is forgotten
     /// (ADM-13, REQ-11).
@@ -237,6 +255,8 @@ pub enum Commit {
         /// When.
         at: Instant,
     },
+    /// The send queue changes (STR-09, STR-10).
+    Queue(QueueCommit),
     /// A run ends (OWN-10).
     Settle(Settlement),
     /// Title, archived, agent, model, or the usage of a settled run changes.
@@ -250,6 +270,8 @@ pub enum Commit {
         expected: Revision,
         /// The run.
         run_id: RunId,
+        /// Of the queue's head: the entry goes back to its place, and the queue is held so.
+        requeue: Option<Code>,
         /// When.
         at: Instant,
     },
@@ -287,6 +309,8 @@ pub struct Admission {
     pub turn_id: TurnId,
     /// The user's words.
     pub text: Arc<str>,
+    /// Whether it is the head of the queue: the entry goes with this commit (STR-10).
+    pub is_head: bool,
     /// `pending_started_at`.
     pub at: Instant,
     /// Agent in force.
@@ -329,6 +353,8 @@ pub struct Settlement {
     pub conversation: Option<String>,
     /// When.
     pub at: Instant,
+    /// The hold of the queue that is stable with it, if it has entries (STR-18).
+    pub hold: Option<Code>,
     /// Whether recovery settles: then a content-free provenance row is written too (INV-11, RST-06).
     pub recovery: bool,
 }
@@ -391,6 +417,29 @@ pub enum KeyEffect {
     },
     /// The session was changed.
     Change,
+    /// A message was put into the queue.
+    Queued {
+        /// The entry.
+        turn_id: TurnId,
+        /// Its place, from 1.
+        position: u32,
+        /// Agent of the session.
+        agent: String,
+        /// Its model.
+        model: Option<String>,
+    },
+    /// An entry was taken out of the queue.
+    Removed {
+        /// The entry.
+        turn_id: TurnId,
+        /// Its words.
+        text: String,
+    },
+    /// The queue's hold was ended.
+    Resumed {
+        /// Entries that waited.
+        length: u32,
+    },
     /// A session was created.
     Session {
         /// The session.

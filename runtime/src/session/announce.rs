@@ -1,7 +1,7 @@
 //! What clients are told: replies, rows, phases, terminals, questions, list entries.
 
 use runwarden_protocol::delivery::frame::{EntityId, FrameKey, TerminalRole};
-use runwarden_protocol::ids::{ItemId, RunId, Seq};
+use runwarden_protocol::ids::{AskId, ItemId, RunId, Seq};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, Outcome, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
@@ -35,11 +35,10 @@ impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn announce(&mut self, announcement: Announcement) {
         match announcement {
             Announcement::Start { ask, answer } => {
-                if let Some(Waiting::Start(reply, remembered)) = self.asks.remove(&ask) {
-                    self.reply_start(reply, answer, remembered);
-                }
+                self.start_answered(ask, answer);
             }
             Announcement::Change { ask, answer } => self.change_answered(ask, answer),
+            Announcement::Queue { ask, answer } => self.reply_queue(ask, answer),
             Announcement::Stop { run_id, asks, answer } => {
                 for ask in asks {
                     if let Some(Waiting::Stop(reply)) = self.asks.remove(&ask) {
@@ -72,6 +71,24 @@ impl<W: World, S: Store> Driver<W, S> {
         }
     }
 
+    fn start_answered(&mut self, ask: AskId, answer: StartAnswer) {
+        let run_id = match self.asks.remove(&ask) {
+            Some(Waiting::Start { reply, remembered, run_id }) => {
+                self.reply_start(reply, answer, remembered);
+                self.await_slot_if_queued(answer);
+                run_id
+            }
+            Some(Waiting::Head { run_id }) => {
+                self.head_answered(answer);
+                run_id
+            }
+            Some(Waiting::Queue { .. } | Waiting::Stop(_) | Waiting::Answer(..)) | None => return,
+        };
+        if !self.machine.holds(run_id) {
+            self.runs.remove(&run_id);
+        }
+    }
+
     fn reply_start(&self, reply: ReplyTo, answer: StartAnswer, remembered: Option<KeyRecord>) {
         match answer {
             StartAnswer::Started { run_id, turn_id, pending_started_at, revision } => {
@@ -89,6 +106,12 @@ impl<W: World, S: Store> Driver<W, S> {
                 };
                 reply.done(Frame::MessageAck(Box::new(ack)));
             }
+            StartAnswer::Queued { turn_id, position, revision } => {
+                self.reply_queued(reply, turn_id, position, revision.get());
+            }
+            StartAnswer::Unstored => {
+                reply.fail(Code::StorageFailed, "a message was not put into the queue");
+            }
             StartAnswer::Repeated => match remembered {
                 Some(KeyRecord { effect, revision, .. }) => {
                     self.reply_repeated(reply, effect, revision.get());
@@ -100,18 +123,30 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 
     fn reply_repeated(&self, reply: ReplyTo, effect: KeyEffect, revision: u64) {
-        let KeyEffect::Turn { turn_id, run_id, pending_started_at, agent, model } = effect else {
-            reply.fail(Code::HandlerError, "a session's key names another effect");
-            return;
+        let (turn_id, run_id, queue_position, pending_started_at, agent, model) = match effect {
+            KeyEffect::Turn { turn_id, run_id, pending_started_at, agent, model } => {
+                let at = int(pending_started_at.as_millis());
+                (turn_id, Some(run_id.to_string()), None, Some(at), agent, model)
+            }
+            KeyEffect::Queued { turn_id, position, agent, model } => {
+                (turn_id, None, Some(i64::from(position)), None, agent, model)
+            }
+            KeyEffect::Removed { .. }
+            | KeyEffect::Resumed { .. }
+            | KeyEffect::Change
+            | KeyEffect::Session { .. } => {
+                reply.fail(Code::HandlerError, "the key of a message names another effect");
+                return;
+            }
         };
         let ack = MessageAck {
             request_id: reply.request_id(),
             session_id: self.session_id.to_string(),
             message_id: turn_id.to_string(),
-            run_id: Some(run_id.to_string()),
-            entity_id: Some(run_id.to_string()),
-            queue_position: None,
-            pending_started_at: Some(int(pending_started_at.as_millis())),
+            entity_id: run_id.clone(),
+            run_id,
+            queue_position,
+            pending_started_at,
             agent,
             model,
             session_revision: int(revision),

@@ -153,7 +153,11 @@ impl<W: World, S: Store> Driver<W, S> {
         }
         match known.effect {
             KeyEffect::Change => self.reply_updated(reply, known.revision),
-            KeyEffect::Turn { .. } | KeyEffect::Session { .. } => {
+            KeyEffect::Turn { .. }
+            | KeyEffect::Queued { .. }
+            | KeyEffect::Removed { .. }
+            | KeyEffect::Resumed { .. }
+            | KeyEffect::Session { .. } => {
                 reply.fail(Code::HandlerError, "a session's key names another effect");
             }
         }

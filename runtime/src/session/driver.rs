@@ -26,7 +26,7 @@ use crate::dispatch::{PortAnswer, PortCall, Release, fact, port_call};
 use crate::frames::SharedFrame;
 use crate::hub::Hub;
 use crate::ports::agent::{ContextMessage, QuestionReply};
-use crate::ports::store::{ChainTail, KeyUse, RunFacts};
+use crate::ports::store::{ChainTail, Committed, KeyUse, RunFacts};
 use crate::ports::{Agent, Store, StoreFailure, World};
 use crate::records::{self, Step};
 use crate::worker::Progress;
@@ -55,6 +55,8 @@ pub(super) struct Driver<W: World, S: Store> {
     pub(super) asks: BTreeMap<AskId, Waiting>,
     pub(super) changes: BTreeMap<AskId, PendingChange>,
     pub(super) subscribers: BTreeMap<runwarden_protocol::ids::ConnectionId, Arc<Peer>>,
+    /// Since when the queue's head waits for a slot.
+    pub(super) slot_wanted_since: Option<Instant>,
     pub(super) item_version: u64,
     /// The list entry as it was pushed last; an equal one is not pushed again (LIST-2).
     pub(super) shown_item: Option<SessionItem>,
@@ -116,7 +118,28 @@ pub(super) struct OpenQuestion {
 /// A caller whose reply depends on the machine.
 pub(super) enum Waiting {
     /// `send_message`.
-    Start(ReplyTo, Option<crate::ports::store::KeyRecord>),
+    Start {
+        /// Who asked.
+        reply: ReplyTo,
+        /// What its key did before.
+        remembered: Option<crate::ports::store::KeyRecord>,
+        /// The run prepared for it.
+        run_id: RunId,
+    },
+    /// The queue's head; nobody waits.
+    Head {
+        /// The run prepared for it.
+        run_id: RunId,
+    },
+    /// `remove_queued` or `resume_queue`.
+    Queue {
+        /// Who asked.
+        reply: ReplyTo,
+        /// Its key.
+        key: Option<KeyUse>,
+        /// The words that were taken out.
+        text: Option<Arc<str>>,
+    },
     /// `stop_run`.
     Stop(ReplyTo),
     /// `answer_question`.
@@ -137,6 +160,8 @@ pub(super) enum Event {
     Answered(PortAnswer),
     Constructed(RunId, Result<Arc<dyn Agent>, String>),
     Prepared(RunId, AgentId, Result<Vec<ContextMessage>, StoreFailure>),
+    HeadAdmitted(RunId, Result<(Committed, Arc<str>), StoreFailure>),
+    QueueWritten(Option<(AskId, Arc<str>)>, Result<Committed, StoreFailure>),
     HeadRead(Result<Option<SessionHead>, StoreFailure>),
     ErrorsCounted(Result<u64, StoreFailure>),
     TailRead(super::open::Opening, Result<(SessionHead, ChainTail, Vec<String>), StoreFailure>),
@@ -175,6 +200,7 @@ impl<W: World, S: Store> Driver<W, S> {
             asks: BTreeMap::new(),
             changes: BTreeMap::new(),
             subscribers: BTreeMap::new(),
+            slot_wanted_since: None,
             item_version: 0,
             shown_item: None,
             next_agent: 1,
@@ -187,6 +213,10 @@ impl<W: World, S: Store> Driver<W, S> {
 
     /// Runs until the session is unloaded.
     pub(super) async fn run(mut self) {
+        if !self.find_queue().await {
+            self.hub.give_up(self.session_id, &self.inbox);
+            return;
+        }
         self.count_errors();
         loop {
             let event = std::future::poll_fn(|cx| self.poll_next(cx)).await;
@@ -263,6 +293,8 @@ impl<W: World, S: Store> Driver<W, S> {
             Event::Answered(answer) => self.feed(fact(answer)),
             Event::Constructed(run_id, made) => self.constructed(run_id, made),
             Event::Prepared(run_id, agent, read) => self.prepared(run_id, agent, read),
+            Event::HeadAdmitted(run_id, admitted) => self.head_admitted(run_id, admitted),
+            Event::QueueWritten(removed, written) => self.queue_written(removed, written),
             Event::HeadRead(read) => self.head_read(read),
             Event::ErrorsCounted(read) => self.errors_counted(read),
             Event::TailRead(opening, read) => self.tail_read(opening, read),
@@ -286,9 +318,17 @@ impl<W: World, S: Store> Driver<W, S> {
             Message::GetStream { reply, entity_id, generation, known_seq } => {
                 self.get_stream(reply, entity_id, generation, known_seq);
             }
-            Message::Send { reply, text, attachment_named, key, remembered } => {
-                self.send(reply, text.into(), attachment_named, key, remembered);
+            Message::Send { reply, text, attachment_named, when_busy, key, remembered } => {
+                let start = StartDetails { text: text.into(), key };
+                self.send(reply, start, attachment_named, when_busy, remembered);
             }
+            Message::RemoveQueued { reply, turn_id, key } => {
+                self.remove_queued(reply, turn_id, key);
+            }
+            Message::ResumeQueue { reply, key } => self.resume_queue(reply, key),
+            Message::TriggerQueue => self.feed(Input::QueueTriggered),
+            Message::SlotFreed => self.slot_freed(),
+            Message::ServerStopping => self.feed(Input::ServerStopping),
             Message::Stop { reply, run_id } => self.stop(reply, run_id),
             Message::Update { reply, wanted, key, remembered } => {
                 self.update(reply, wanted, key, remembered);
@@ -361,6 +401,7 @@ impl<W: World, S: Store> Driver<W, S> {
             match port_call(output) {
                 PortCall::Store(run_id, call) => self.call_store(run_id, call),
                 PortCall::Change { ask, expected, at } => self.commit_change(ask, expected, at),
+                PortCall::Queue(call) => self.call_queue(call),
                 PortCall::Worker(run_id, call) => self.call_worker(run_id, call),
                 PortCall::CloseAgent(agent) => {
                     if let Some(agent) = self.agents.remove(&agent) {
@@ -431,8 +472,7 @@ impl<W: World, S: Store> Driver<W, S> {
         self.subscribers.is_empty()
             && self.calls.is_empty()
             && self.asks.is_empty()
-            && self.machine.has_no_runs()
-            && self.machine.has_no_changes()
+            && self.machine.is_at_rest()
     }
 
     fn give_up_agent(&mut self) {

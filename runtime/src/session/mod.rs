@@ -6,15 +6,16 @@ mod driver;
 mod open;
 mod ports;
 mod questions;
+mod queue;
 mod settled;
 
 use std::future::Future;
 
 use async_channel::Sender;
-use runwarden_protocol::ids::{ConnectionId, PrincipalId, QuestionId, RunId, SessionId};
+use runwarden_protocol::ids::{ConnectionId, PrincipalId, QuestionId, RunId, SessionId, TurnId};
 use runwarden_protocol::session::record::SessionHead;
 use runwarden_protocol::wire::JsonObject;
-use runwarden_protocol::wire::actions::KnownState;
+use runwarden_protocol::wire::actions::{KnownState, WhenBusy};
 
 use crate::connection::ReplyTo;
 use crate::hub::Hub;
@@ -89,6 +90,8 @@ pub enum Message {
         text: String,
         /// Whether an attachment is named.
         attachment_named: bool,
+        /// What to do while a turn may not start.
+        when_busy: WhenBusy,
         /// The idempotency key.
         key: Option<KeyUse>,
         /// What the store remembers under the key.
@@ -105,6 +108,28 @@ pub enum Message {
         /// What the store remembers under the key.
         remembered: Option<KeyRecord>,
     },
+    /// `remove_queued`.
+    RemoveQueued {
+        /// Who asks.
+        reply: ReplyTo,
+        /// The entry.
+        turn_id: TurnId,
+        /// The idempotency key.
+        key: Option<KeyUse>,
+    },
+    /// `resume_queue`.
+    ResumeQueue {
+        /// Who asks.
+        reply: ReplyTo,
+        /// The idempotency key.
+        key: Option<KeyUse>,
+    },
+    /// The queue's head may be tried: the process began (STR-12).
+    TriggerQueue,
+    /// The queue's head may be tried: a slot is free (STR-12).
+    SlotFreed,
+    /// The server stops: nothing of the queue is started any more.
+    ServerStopping,
     /// `stop_run`.
     Stop {
         /// Who asks.

@@ -1,16 +1,14 @@
 //! Opening and reading a session: manifest, live content, questions; and what starts and stops runs.
 
-use std::sync::Arc;
-
 use runwarden_protocol::delivery::frame::{EntityId, FrameKey};
-use runwarden_protocol::ids::RunId;
+use runwarden_protocol::ids::{PrincipalId, RunId};
 use runwarden_protocol::run::admission::{KeyFact, SlotFact, StartFacts};
 use runwarden_protocol::run::lineage::{Input, Start};
 use runwarden_protocol::run::slots;
 use runwarden_protocol::session::project::{self, ManifestParts, int};
 use runwarden_protocol::session::record::SessionHead;
 use runwarden_protocol::session::scene::{Content, Scene};
-use runwarden_protocol::wire::actions::KnownState;
+use runwarden_protocol::wire::actions::{KnownState, WhenBusy};
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::{
     Frame, Recovery, SessionClosed, SessionManifest, StreamState,
@@ -25,7 +23,7 @@ use super::driver::{Driver, Event, RunState, StartDetails, Waiting};
 use crate::connection::ReplyTo;
 use crate::frames::SharedFrame;
 use crate::ports::change::Choice;
-use crate::ports::store::{ChainTail, KeyRecord, KeyUse, ListErrors, RunFacts};
+use crate::ports::store::{ChainTail, KeyRecord, ListErrors, RunFacts};
 use crate::ports::{Store, StoreFailure, World};
 
 /// Error ids of a manifest.
@@ -232,41 +230,47 @@ impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn send(
         &mut self,
         reply: ReplyTo,
-        text: Arc<str>,
+        start: StartDetails,
         attachment_unknown: bool,
-        key: Option<KeyUse>,
+        when_busy: WhenBusy,
         remembered: Option<KeyRecord>,
     ) {
         let (run_id, turn_id, ask) = (self.hub.run_id(), self.hub.message_id(), self.hub.ask_id());
-        let key_fact = match (&key, &remembered) {
+        let key_fact = match (&start.key, &remembered) {
             (Some(key), Some(known)) if key.fingerprint == known.fingerprint => {
                 KeyFact::SameContent
             }
             (Some(_), Some(_)) => KeyFact::OtherContent,
             (_, None) | (None, Some(_)) => KeyFact::Unused,
         };
-        let slot = match self.hub.acquire_slot(reply.principal().id, run_id) {
-            slots::Output::Granted { .. } => SlotFact::Granted,
-            slots::Output::Refused { retry_after_ms, .. } => {
-                let retry_after_ms = u32::try_from(retry_after_ms).unwrap_or(u32::MAX);
-                SlotFact::Refused { retry_after_ms }
-            }
-        };
+        let slot = self.acquire_slot(reply.principal().id, run_id);
         let facts = StartFacts {
             key: key_fact,
             agent_available: self.hub.agent(&self.head.agent).is_some(),
             attachment_unknown,
             storage_low: false,
             slot,
+            when_busy,
+            is_head: false,
         };
         let Choice { agent, model } = self.choice_in_force();
         let mut run = RunState::new(agent, model);
-        run.start = Some(StartDetails { text, key });
+        run.start = Some(start);
         self.runs.insert(run_id, run);
-        self.asks.insert(ask, Waiting::Start(reply, remembered));
+        self.asks.insert(ask, Waiting::Start { reply, remembered, run_id });
         self.feed(Input::Start(Start { ask, run_id, turn_id, facts }));
-        if !self.machine.holds(run_id) {
-            self.runs.remove(&run_id);
+    }
+
+    pub(super) fn acquire_slot(&self, principal: PrincipalId, run_id: RunId) -> SlotFact {
+        match self.hub.acquire_slot(principal, run_id) {
+            slots::Output::Granted { .. } => SlotFact::Granted,
+            slots::Output::Refused { retry_after_ms, .. } => {
+                let retry_after_ms = u32::try_from(retry_after_ms).unwrap_or(u32::MAX);
+                SlotFact::Refused { retry_after_ms }
+            }
+            slots::Output::Woken { .. } | slots::Output::NotWaiting { .. } => {
+                unreachable!("a slot that is asked for is granted or refused")
+            }
         }
     }
 }

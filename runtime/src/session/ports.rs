@@ -38,7 +38,10 @@ impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn call_store(&mut self, run_id: RunId, call: StoreCall) {
         match call {
             StoreCall::Append { rows } => self.append(run_id, &rows),
-            StoreCall::Admit { turn_id, expected, at } => {
+            StoreCall::Admit { turn_id, expected, is_head: true, at } => {
+                self.admit_head(run_id, turn_id, expected, at);
+            }
+            StoreCall::Admit { turn_id, expected, is_head: false, at } => {
                 let Choice { agent, model } = self.choice_in_force();
                 let Some(run) = self.runs.get_mut(&run_id) else { return };
                 (run.agent, run.model) = (agent, model);
@@ -49,6 +52,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     run_id,
                     turn_id,
                     text: start.text.clone(),
+                    is_head: false,
                     at,
                     agent: run.agent.clone(),
                     model: run.model.clone(),
@@ -56,12 +60,13 @@ impl<W: World, S: Store> Driver<W, S> {
                 };
                 self.commit(run_id, Commit::Admit(admission));
             }
-            StoreCall::Compensate { expected, at } => {
+            StoreCall::Compensate { expected, requeue, at } => {
                 let session_id = self.session_id;
-                self.commit(run_id, Commit::Compensate { session_id, expected, run_id, at });
+                let undo = Commit::Compensate { session_id, expected, run_id, requeue, at };
+                self.commit(run_id, undo);
             }
             StoreCall::StartWorker { at } => self.start_worker(run_id, at),
-            StoreCall::Settle { turn_id, expected, verdict, recovery, at } => {
+            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, at } => {
                 let error = self.error_of(run_id, &verdict);
                 let usage = self.settle_usage(run_id);
                 let settlement = Settlement {
@@ -77,6 +82,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     usage,
                     conversation: self.conversation_of(run_id),
                     at,
+                    hold,
                     recovery,
                 };
                 self.commit(run_id, Commit::Settle(settlement));

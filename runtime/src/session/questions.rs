@@ -128,7 +128,13 @@ impl<W: World, S: Store> Driver<W, S> {
     ) {
         let (mut asker, given) = match waiting {
             Some(Waiting::Answer(reply, given)) => (Some(reply), Some(given)),
-            Some(Waiting::Start(..) | Waiting::Stop(_)) | None => (None, None),
+            Some(
+                Waiting::Start { .. }
+                | Waiting::Head { .. }
+                | Waiting::Queue { .. }
+                | Waiting::Stop(_),
+            )
+            | None => (None, None),
         };
         for question_id in questions {
             let Some(open) = self.questions.remove(question_id) else { continue };

@@ -6,6 +6,7 @@ use runwarden_protocol::ids::{
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::Outcome;
 use runwarden_protocol::session::record::Usage;
+use runwarden_protocol::wire::codes::Code;
 use rusqlite::Row;
 use rusqlite::types::Type;
 
@@ -104,6 +105,13 @@ pub(super) fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
         context_used: read_opt(row, "usage_context_used")?,
         context_max: read_opt(row, "usage_context_max")?,
     })
+}
+
+/// Reads a registered code by its name, where there is one.
+pub(super) fn read_code(row: &Row<'_>, name: &str) -> rusqlite::Result<Option<Code>> {
+    row.get::<_, Option<String>>(name)?
+        .map(|text| text.parse().map_err(|_| unreadable(name, &text)))
+        .transpose()
 }
 
 /// The error of a stored value that no version of this server writes.

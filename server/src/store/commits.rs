@@ -7,6 +7,7 @@ use runwarden_protocol::session::list::first_title;
 use runwarden_protocol::session::record::{PendingTurn, SessionHead, Usage};
 use runwarden_protocol::session::settle::{Answer, AnswerFold, Ending, rows};
 use runwarden_protocol::session::usage;
+use runwarden_protocol::wire::codes::Code;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::{
     Admission, Commit, Committed, KeyEffect, KeyScope, NewSession, RunFacts, Settlement,
@@ -17,7 +18,7 @@ use super::column::Column;
 use super::errors;
 use super::fault::{Fault, misuse};
 use super::journal::{self, TurnStep};
-use super::{changes, conversations, keys, messages, sessions};
+use super::{changes, conversations, keys, messages, queue, sessions};
 
 /// Settlements kept per session (OWN-15).
 const SETTLEMENTS_KEPT: u64 = 64;
@@ -33,10 +34,11 @@ pub(super) fn carry_out(connection: &Connection, commit: &Commit) -> Result<Comm
         Commit::StartWorker { session_id, run_id, at } => {
             start_worker(connection, *session_id, *run_id, *at)
         }
+        Commit::Queue(change) => Ok(committed(&queue::change(connection, change)?, None)),
         Commit::Settle(settlement) => settle(connection, settlement),
         Commit::Change(change) => changes::carry_out(connection, change),
-        Commit::Compensate { session_id, expected, run_id, at } => {
-            compensate(connection, *session_id, *expected, *run_id, *at)
+        Commit::Compensate { session_id, expected, run_id, requeue, at } => {
+            compensate(connection, (*session_id, *expected), *run_id, *requeue, *at)
         }
     }
 }
@@ -47,6 +49,7 @@ pub(super) fn time_of(commit: &Commit) -> Instant {
         Commit::CreateSession(session) => session.at,
         Commit::Admit(admission) => admission.at,
         Commit::StartWorker { at, .. } | Commit::Compensate { at, .. } => *at,
+        Commit::Queue(change) => change.at,
         Commit::Settle(settlement) => settlement.at,
         Commit::Change(change) => change.at,
     }
@@ -56,7 +59,7 @@ pub(super) fn time_of(commit: &Commit) -> Instant {
 pub(super) const fn is_stable(commit: &Commit) -> bool {
     match commit {
         Commit::CreateSession(_) | Commit::Admit(_) | Commit::Settle(_) => true,
-        Commit::Compensate { .. } | Commit::Change(_) => true,
+        Commit::Queue(_) | Commit::Compensate { .. } | Commit::Change(_) => true,
         Commit::StartWorker { .. } => false,
     }
 }
@@ -91,6 +94,8 @@ fn create_session(connection: &Connection, new: &NewSession) -> Result<Committed
         head_id: None,
         pending: None,
         usage: Usage::default(),
+        queue_length: 0,
+        queue_held: None,
     };
     sessions::insert(connection, &head)?;
     if let Some(key) = &new.key {
@@ -112,6 +117,9 @@ fn admit(connection: &Connection, admission: &Admission) -> Result<Committed, Fa
     }
     head.revision = head.revision.plus(1);
     head.activity_at = head.activity_at.max(admission.at);
+    if admission.is_head {
+        queue::take_head(connection, &mut head, admission.turn_id)?;
+    }
     if head.title.is_empty() {
         head.title = first_title(&admission.text);
     }
@@ -173,6 +181,9 @@ fn settle(connection: &Connection, settlement: &Settlement) -> Result<Committed,
             conversations::keep(connection, head.session_id, &pending.agent, handle)?;
         }
         add_rows(connection, &mut head, &run, settlement)?;
+        if settlement.hold.is_some() {
+            queue::hold(&mut head, settlement.hold);
+        }
         sessions::update(connection, &head)?;
     }
     let (outcome, reason, at) = (settlement.outcome, settlement.reason, settlement.at);
@@ -190,9 +201,9 @@ fn settle(connection: &Connection, settlement: &Settlement) -> Result<Committed,
 
 fn compensate(
     connection: &Connection,
-    session_id: SessionId,
-    expected: Revision,
+    (session_id, expected): (SessionId, Revision),
     run_id: RunId,
+    requeue: Option<Code>,
     at: Instant,
 ) -> Result<Committed, Fault> {
     let run = known_run(connection, session_id, run_id)?;
@@ -201,11 +212,14 @@ fn compensate(
     }
     let mut head = sessions::head_at(connection, session_id, expected)?;
     head.revision = head.revision.plus(1);
-    if let Some(pending) = head.pending.take_if(|pending| pending.run_id == run_id)
-        && head.message_count == 0
-        && head.title == first_title(&pending.text)
-    {
-        head.title.clear();
+    if let Some(pending) = head.pending.take_if(|pending| pending.run_id == run_id) {
+        if head.message_count == 0 && head.title == first_title(&pending.text) {
+            head.title.clear();
+        }
+        if requeue.is_some() {
+            queue::put_back(connection, &mut head, &pending)?;
+            queue::hold(&mut head, requeue);
+        }
     }
     sessions::update(connection, &head)?;
     let outcome = Outcome::Failed;

@@ -1,6 +1,6 @@
 //! Idempotency keys: what a used key did, for 24 hours and the newest 1,024 of a scope (ADM-13, REQ-11).
 
-use runwarden_protocol::ids::{Revision, RunId};
+use runwarden_protocol::ids::{Revision, RunId, TurnId};
 use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::{KeyEffect, KeyRecord, KeyScope, KeyUse};
@@ -82,24 +82,20 @@ fn insert(
     at: Instant,
 ) -> Result<(), Fault> {
     let (scope_name, scope_id) = columns(scope);
-    let (session_id, turn, agent, model) = match (effect, scope) {
-        (KeyEffect::Session { session_id, agent, model }, _) => {
-            (*session_id, None, agent.as_str(), model)
-        }
-        (KeyEffect::Change, KeyScope::Session(session_id)) => (session_id, None, "", &None),
-        (KeyEffect::Turn { turn_id, run_id, agent, model, .. }, KeyScope::Session(session_id)) => {
-            (session_id, Some((*turn_id, *run_id)), agent.as_str(), model)
-        }
-        (KeyEffect::Turn { .. } | KeyEffect::Change, KeyScope::Principal(_)) => {
-            return Err(super::fault::misuse("this key belongs to its session"));
+    let session_id = match (effect, scope) {
+        (KeyEffect::Session { session_id, .. }, _) => *session_id,
+        (_, KeyScope::Session(session_id)) => session_id,
+        (_, KeyScope::Principal(_)) => {
+            return Err(super::fault::misuse("a session's key belongs to its session"));
         }
     };
+    let effect = EffectColumns::of(effect);
     connection
         .prepare_cached(
             "INSERT INTO keys (scope, scope_id, key, fingerprint, used_at, revision, session_id,
-                 turn_id, run_id, agent, model)
+                 turn_id, run_id, agent, model, position, text)
              VALUES (:scope, :scope_id, :key, :fingerprint, :used_at, :revision, :session_id,
-                 :turn_id, :run_id, :agent, :model)",
+                 :turn_id, :run_id, :agent, :model, :position, :text)",
         )?
         .execute(named_params! {
             ":scope": scope_name,
@@ -109,12 +105,49 @@ fn insert(
             ":used_at": at.to_column(),
             ":revision": revision.to_column(),
             ":session_id": session_id.to_column(),
-            ":turn_id": turn.map(|(turn_id, _)| turn_id.to_column()),
-            ":run_id": turn.map(|(_, run_id)| run_id.to_column()),
-            ":agent": agent,
-            ":model": model,
+            ":turn_id": effect.turn_id.map(Column::to_column),
+            ":run_id": effect.run_id.map(Column::to_column),
+            ":agent": effect.agent,
+            ":model": effect.model,
+            ":position": effect.position,
+            ":text": effect.text,
         })?;
     Ok(())
+}
+
+/// An effect in the columns of its row; which of them are set says which effect it is.
+#[derive(Default)]
+struct EffectColumns<'e> {
+    turn_id: Option<TurnId>,
+    run_id: Option<RunId>,
+    agent: &'e str,
+    model: Option<&'e str>,
+    position: Option<u32>,
+    text: Option<&'e str>,
+}
+
+impl<'e> EffectColumns<'e> {
+    fn of(effect: &'e KeyEffect) -> Self {
+        let none = Self::default();
+        match effect {
+            KeyEffect::Turn { turn_id, run_id, agent, model, pending_started_at: _ } => {
+                let (turn_id, run_id) = (Some(*turn_id), Some(*run_id));
+                Self { turn_id, run_id, agent, model: model.as_deref(), ..none }
+            }
+            KeyEffect::Queued { turn_id, position, agent, model } => {
+                let (turn_id, position) = (Some(*turn_id), Some(*position));
+                Self { turn_id, position, agent, model: model.as_deref(), ..none }
+            }
+            KeyEffect::Removed { turn_id, text } => {
+                Self { turn_id: Some(*turn_id), text: Some(text), ..none }
+            }
+            KeyEffect::Resumed { length } => Self { position: Some(*length), ..none },
+            KeyEffect::Change => none,
+            KeyEffect::Session { agent, model, session_id: _ } => {
+                Self { agent, model: model.as_deref(), ..none }
+            }
+        }
+    }
 }
 
 fn is_forgotten(used_at: Instant, now: Instant) -> bool {
@@ -131,16 +164,25 @@ fn columns(scope: KeyScope) -> (&'static str, i64) {
 fn record_of(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
     let agent = row.get("agent")?;
     let model = row.get("model")?;
-    let effect = match (read_opt(row, "turn_id")?, read_opt(row, "run_id")?) {
-        (Some(turn_id), Some(run_id)) => KeyEffect::Turn {
+    let turn_id: Option<TurnId> = read_opt(row, "turn_id")?;
+    let run_id: Option<RunId> = read_opt(row, "run_id")?;
+    let position: Option<u32> = row.get("position")?;
+    let text: Option<String> = row.get("text")?;
+    let effect = match (turn_id, run_id, position, text) {
+        (Some(turn_id), Some(run_id), _, _) => KeyEffect::Turn {
             turn_id,
             run_id,
             pending_started_at: read(row, "used_at")?,
             agent,
             model,
         },
-        _ if row.get_ref("scope")?.as_str()? == SESSION_SCOPE => KeyEffect::Change,
-        _ => KeyEffect::Session { session_id: read(row, "session_id")?, agent, model },
+        (Some(turn_id), None, Some(position), _) => {
+            KeyEffect::Queued { turn_id, position, agent, model }
+        }
+        (Some(turn_id), None, None, Some(text)) => KeyEffect::Removed { turn_id, text },
+        (None, None, Some(length), _) => KeyEffect::Resumed { length },
+        (..) if row.get_ref("scope")?.as_str()? == SESSION_SCOPE => KeyEffect::Change,
+        (..) => KeyEffect::Session { session_id: read(row, "session_id")?, agent, model },
     };
     let fingerprint: i64 = row.get("fingerprint")?;
     Ok(KeyRecord {

@@ -16,6 +16,7 @@ mod logins;
 mod messages;
 mod meta;
 mod open;
+mod queue;
 mod schema;
 mod sessions;
 #[cfg(test)]
@@ -28,14 +29,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use async_channel::Sender;
-use runwarden_protocol::ids::{PrincipalId, RunId, Seq, SessionId, StoreId};
+use runwarden_protocol::ids::{PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::session::record::SessionHead;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::agent::ContextMessage;
 use runwarden_runtime::ports::store::{
     Append, ChainTail, Commit, Committed, JournalPage, KeyRecord, KeyScope, ListErrors,
-    ListSessions, Login, Persisted, ReadRows, RowPage, RunFacts, Store, StoredError, UnsettledRun,
+    ListSessions, Login, Persisted, ReadRows, RowPage, RunFacts, Store, StoredError, StoredQueue,
+    UnsettledRun,
 };
 use rusqlite::Connection;
 
@@ -239,6 +241,22 @@ impl Store for SqliteStore {
             Ok(facts)
         })
         .await
+    }
+
+    async fn queue(&self, session_id: SessionId) -> Result<StoredQueue, StoreFailure> {
+        self.read(move |connection| queue::list(connection, session_id)).await
+    }
+
+    async fn queued_text(
+        &self,
+        session_id: SessionId,
+        turn_id: TurnId,
+    ) -> Result<Option<Arc<str>>, StoreFailure> {
+        self.read(move |connection| Ok(queue::text_of(connection, session_id, turn_id)?)).await
+    }
+
+    async fn waiting(&self) -> Result<Vec<SessionHead>, StoreFailure> {
+        self.read(|connection| Ok(sessions::waiting(connection)?)).await
     }
 
     async fn key(

@@ -15,6 +15,23 @@ ALTER TABLE runs ADD COLUMN usage_context_used INTEGER;
 ALTER TABLE runs ADD COLUMN usage_context_max INTEGER;
 ",
     CONVERSATIONS,
+    "
+ALTER TABLE sessions ADD COLUMN queue_length INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN queue_held TEXT;
+CREATE INDEX sessions_waiting ON sessions (session_id)
+    WHERE queue_length > 0 AND queue_held IS NULL;
+CREATE TABLE queue (
+    session_id INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    turn_id INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (session_id, place),
+    UNIQUE (session_id, turn_id)
+);
+ALTER TABLE keys ADD COLUMN position INTEGER;
+ALTER TABLE keys ADD COLUMN text TEXT;
+",
 ];
 
 /// Where agents find their own record of a conversation again; also a part of [`SESSIONS`].
@@ -65,9 +82,23 @@ CREATE TABLE sessions (
     pending_text TEXT,
     pending_started_at INTEGER,
     pending_agent TEXT,
-    pending_model TEXT
+    pending_model TEXT,
+    queue_length INTEGER NOT NULL DEFAULT 0,
+    queue_held TEXT
 );
 CREATE INDEX sessions_by_activity ON sessions (archived, activity_at, session_id);
+CREATE INDEX sessions_waiting ON sessions (session_id)
+    WHERE queue_length > 0 AND queue_held IS NULL;
+
+CREATE TABLE queue (
+    session_id INTEGER NOT NULL,
+    place INTEGER NOT NULL,
+    turn_id INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (session_id, place),
+    UNIQUE (session_id, turn_id)
+);
 
 CREATE TABLE messages (
     session_id INTEGER NOT NULL,
@@ -179,6 +210,8 @@ CREATE TABLE keys (
     run_id INTEGER,
     agent TEXT NOT NULL,
     model TEXT,
+    position INTEGER,
+    text TEXT,
     UNIQUE (scope, scope_id, key)
 );
 CREATE INDEX keys_by_scope ON keys (scope, scope_id, used);

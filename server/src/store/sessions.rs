@@ -3,11 +3,12 @@
 use runwarden_protocol::ids::{MessageId, Revision, SessionId};
 use runwarden_protocol::session::list::fold;
 use runwarden_protocol::session::record::{PendingTurn, SessionHead};
+use runwarden_protocol::wire::codes::Code;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::{ChainTail, ListSessions};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
-use super::column::{Column, read, read_opt, read_usage};
+use super::column::{Column, read, read_code, read_opt, read_usage};
 use super::fault::Fault;
 
 /// Reads the head of a session.
@@ -59,6 +60,17 @@ pub(super) fn list(
         head_of,
     )?;
     heads.collect()
+}
+
+/// Sessions whose queue has entries and is not held (STR-12).
+pub(super) fn waiting(connection: &Connection) -> rusqlite::Result<Vec<SessionHead>> {
+    connection
+        .prepare_cached(
+            "SELECT * FROM sessions WHERE queue_length > 0 AND queue_held IS NULL
+             ORDER BY session_id",
+        )?
+        .query_map([], head_of)?
+        .collect()
 }
 
 /// Reads the newest ids of a session's chain, oldest first.
@@ -117,7 +129,8 @@ pub(super) fn update(connection: &Connection, head: &SessionHead) -> rusqlite::R
                  usage_context_max = :usage_context_max,
                  pending_turn_id = :pending_turn_id, pending_run_id = :pending_run_id,
                  pending_text = :pending_text, pending_started_at = :pending_started_at,
-                 pending_agent = :pending_agent, pending_model = :pending_model
+                 pending_agent = :pending_agent, pending_model = :pending_model,
+                 queue_length = :queue_length, queue_held = :queue_held
              WHERE session_id = :session_id",
         )?
         .execute(named_params! {
@@ -142,6 +155,8 @@ pub(super) fn update(connection: &Connection, head: &SessionHead) -> rusqlite::R
             ":pending_started_at": pending.map(|turn| turn.pending_started_at.to_column()),
             ":pending_agent": pending.map(|turn| turn.agent.as_str()),
             ":pending_model": pending.and_then(|turn| turn.model.as_deref()),
+            ":queue_length": head.queue_length.to_column(),
+            ":queue_held": head.queue_held.map(Code::as_str),
             ":session_id": head.session_id.to_column(),
         })?;
     Ok(())
@@ -165,6 +180,8 @@ fn head_of(row: &Row<'_>) -> rusqlite::Result<SessionHead> {
         head_id: read_opt(row, "head_id")?,
         pending: pending_of(row)?,
         usage: read_usage(row)?,
+        queue_length: read(row, "queue_length")?,
+        queue_held: read_code(row, "queue_held")?,
     })
 }
 

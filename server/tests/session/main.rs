@@ -11,6 +11,7 @@ mod hostile_acp;
 mod lists;
 mod processes;
 mod questions;
+mod queue;
 mod races;
 mod reconnect;
 mod repeated;

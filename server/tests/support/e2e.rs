@@ -2,5 +2,6 @@
 
 pub(crate) mod client;
 pub(crate) mod process;
+pub(crate) mod seeded;
 pub(crate) mod stored;
 pub(crate) mod tools;

@@ -1,6 +1,7 @@
 //! Changes of the session beside its runs, and what waited for their commits.
 
-use super::state::{ChangeAnswer, Lineage, Output, Stage};
+use super::asks::ChangeAnswer;
+use super::state::{Lineage, Output};
 use crate::ids::{AskId, Revision};
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject};
@@ -33,7 +34,6 @@ impl<G: Guards> Lineage<G> {
         self.record.step(now, committed, &mut Outbox::new())?;
         self.drive_changes(now, changes::Input::Committed { ask }, out)?;
         out.push(Output::SessionChanged { revision });
-        self.resume_commits(now, out);
         Ok(())
     }
 
@@ -46,26 +46,15 @@ impl<G: Guards> Lineage<G> {
         let failed = record::Input::Failed { by: Author::Change { ask } };
         self.record.step(now, failed, &mut Outbox::new())?;
         self.drive_changes(now, changes::Input::Failed { ask }, out)?;
-        self.resume_commits(now, out);
         Ok(())
     }
 
-    /// Issues the next change when no commit is unanswered. It waits also while a run is between its
-    /// reservation and its launch, whose next commit would have to wait for it.
+    /// Issues the next change when no commit is unanswered and no start is under way.
     pub(super) fn issue_change(&mut self, now: Instant, out: &mut Outbox<Output>) {
-        let is_starting = self.runs.iter().any(|entry| entry.stage != Stage::Launched);
-        if self.changes.is_waiting() && self.record.is_idle() && !is_starting {
+        if self.changes.is_waiting() && self.is_between_commits() {
             let may_start = self.may_start(now).is_ok();
             self.drive_changes(now, changes::Input::MayIssue { may_start }, out)
                 .expect("a change is issued only while none is unanswered");
-        }
-    }
-
-    /// Settlements that waited for the answer of a change go before everything else (STOP-22).
-    fn resume_commits(&mut self, now: Instant, out: &mut Outbox<Output>) {
-        for i in 0..self.runs.len() {
-            self.save_if_possible(i, now, out);
-            self.claim_for_worker(i, now, out);
         }
     }
 
@@ -111,7 +100,7 @@ impl<G: Guards> Lineage<G> {
     }
 
     /// `session_busy` with the run in the way, where one is known (ACT-23).
-    fn busy(&self, now: Instant) -> StartRefusal {
+    pub(super) fn busy(&self, now: Instant) -> StartRefusal {
         let refusal = StartRefusal::of(Code::SessionBusy);
         match self.may_start(now) {
             Err(Blocked::Busy(row)) => StartRefusal {

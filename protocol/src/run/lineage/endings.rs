@@ -1,6 +1,7 @@
 //! How runs end: Stop, server endings, the worker's own end, loss, settlement, reclamation.
 
-use super::state::{KnownRun, Lineage, Output, Stage};
+use super::asks::KnownRun;
+use super::state::{Lineage, Output, Stage};
 use crate::ids::{AskId, QuestionId, Revision, RunId, Seq};
 use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
@@ -13,7 +14,7 @@ use crate::run::questions::{self, Resolution};
 use crate::run::settlement::{self, Claimant, Failure, Verdict};
 use crate::run::stop::{self, Answer, Moment};
 use crate::run::worker::{self, CallResult};
-use crate::run::{ownership, pending, reclaim, row};
+use crate::run::{ownership, pending, queue, reclaim, row};
 use crate::session::record::Marker;
 
 impl<G: Guards> Lineage<G> {
@@ -88,15 +89,19 @@ impl<G: Guards> Lineage<G> {
         out.push(Output::StopAnswered { run_id, asks: vec![ask], answer });
     }
 
-    /// By STOP-02 beside the claim of the outcome: token, row, journal, questions.
+    /// By STOP-02 beside the claim of the outcome: token, row, journal, questions, queue.
     pub(super) fn accept_stop(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
         let entry = &mut self.runs[i];
         entry.token_set = true;
         entry.has_output = false;
         entry.wanted = None;
+        let is_by_user = entry.ending.is_none();
         let ending = entry.ending.filter(|_| G::names_ending());
+        if is_by_user && G::holds_queue() {
+            self.drive_queue(now, queue::Input::StopAccepted, out);
+        }
         // A save in flight keeps its claim (OWN-11); the rules hold the Stop until it is answered.
-        if !entry.settlement.is_saving() {
+        if !self.runs[i].settlement.is_saving() {
             let verdict = ending.unwrap_or_else(Verdict::cancelled);
             self.claim(i, now, Claimant::Canceller, verdict, out);
         }
@@ -217,6 +222,9 @@ impl<G: Guards> Lineage<G> {
         let outcome = verdict.outcome;
         self.drive_settlement(i, now, settlement::Input::Saved, out);
         self.runs[i].retry_at = None;
+        if self.queue.unsaved_hold().is_some() {
+            self.drive_queue(now, queue::Input::HoldSaved, out);
+        }
         self.turn(i, turn_journal::Input::Ended(outcome));
         let ended = run_journal::Input::Ended { outcome, seq: terminal_seq };
         self.with_journal(i, now, out, |journal, outputs| {

@@ -2,8 +2,11 @@
 //! its runs. It only routes inputs to its sub-machines and translates what they put out.
 
 mod agents;
+mod asks;
 mod changing;
 mod endings;
+mod input;
+mod queueing;
 mod reservation;
 mod state;
 #[cfg(test)]
@@ -12,4 +15,6 @@ mod transitions;
 mod translate;
 mod view;
 
-pub use state::{ChangeAnswer, Input, KnownRun, Lineage, Output, RunLimits, Start, StartAnswer};
+pub use asks::{ChangeAnswer, KnownRun, QueueAnswer, Start, StartAnswer};
+pub use input::Input;
+pub use state::{Lineage, Output, RunLimits};

@@ -1,6 +1,7 @@
 //! From a start to its answer: reservation, durable writes, launch, compensation.
 
-use super::state::{Lineage, Output, RunEntry, RunLimits, Stage, Start, StartAnswer};
+use super::asks::{Start, StartAnswer};
+use super::state::{Asked, Lineage, Output, RunEntry, RunLimits, Stage};
 use crate::ids::{AskId, Revision, RunId, Seq, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::Outcome;
@@ -8,7 +9,7 @@ use crate::journal::run_journal::RunJournal;
 use crate::journal::turn_journal::{self, TurnJournal};
 use crate::machine::{Machine, Outbox, Reject};
 use crate::run::Phase;
-use crate::run::admission::{Admission, StartRefusal, table_a};
+use crate::run::admission::{Admission, SlotFact, StartRefusal, table_a};
 use crate::run::guards::Guards;
 use crate::run::limits::RUN_ENTRIES_MAX;
 use crate::run::questions::Questions;
@@ -18,7 +19,7 @@ use crate::run::row::Row;
 use crate::run::settlement::{Claimant, Settlement, Verdict};
 use crate::run::stop::{self, Stop};
 use crate::run::worker::Worker;
-use crate::run::{ownership, pending};
+use crate::run::{ownership, pending, queue};
 use crate::wire::codes::Code;
 
 /// Retry hint when workers of reclaimed runs still hold all entries of the session.
@@ -31,10 +32,32 @@ impl<G: Guards> Lineage<G> {
         start: Start,
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
-        if self.holds(start.run_id) {
+        if self.holds(start.run_id) || self.awaits(start.run_id) {
             return Err(Reject::Local("run_id_reused"));
         }
-        let answer = match table_a::<G>(&start.facts, self.may_start(now)) {
+        let is_due =
+            self.queue.is_starting() && self.queue.entries().first() == Some(&start.turn_id);
+        if start.facts.is_head && !is_due {
+            return Err(Reject::Local("head_not_starting"));
+        }
+        self.decide(now, start, false, out);
+        Ok(())
+    }
+
+    /// Answers a start by table A; `is_next` when it waited and stands first in line now.
+    pub(super) fn decide(
+        &mut self,
+        now: Instant,
+        start: Start,
+        is_next: bool,
+        out: &mut Outbox<Output>,
+    ) {
+        let is_head = start.facts.is_head;
+        let answer = match table_a::<G>(&start.facts, self.may_start(now), self.queue_fact()) {
+            Admission::Queued => return self.enqueue(now, start, is_next, out),
+            Admission::Admitted(_) if !is_head && !is_next && self.is_changing() => {
+                return self.wait(Asked::Start(start), out);
+            }
             Admission::Admitted(reclaim) => {
                 if let Some(run_id) = reclaim {
                     let i = self.index(run_id).expect("may_start names a run of this session");
@@ -42,8 +65,9 @@ impl<G: Guards> Lineage<G> {
                 }
                 if self.runs.len() < RUN_ENTRIES_MAX && self.record.is_idle() {
                     self.reserve(now, start, out);
-                    return Ok(());
+                    return;
                 }
+                self.put_off |= is_head;
                 let refusal = StartRefusal::of(Code::ServerBusy);
                 StartAnswer::Refused(StartRefusal {
                     retry_after_ms: Some(ENTRIES_RETRY_MS),
@@ -53,16 +77,34 @@ impl<G: Guards> Lineage<G> {
             Admission::Repeated => StartAnswer::Repeated,
             Admission::Refused(refusal) => StartAnswer::Refused(refusal),
         };
-        if start.facts.slot == crate::run::admission::SlotFact::Granted {
+        if is_head {
+            let code = match answer {
+                StartAnswer::Refused(refusal) => refusal.code,
+                StartAnswer::Started { .. }
+                | StartAnswer::Queued { .. }
+                | StartAnswer::Unstored
+                | StartAnswer::Repeated => Code::IdempotencyConflict,
+            };
+            self.drive_queue(now, queue::Input::HeadRefused { code }, out);
+        }
+        self.answer_start(start, answer, out);
+    }
+
+    /// Ends a start that reserved nothing.
+    pub(super) fn answer_start(&self, start: Start, answer: StartAnswer, out: &mut Outbox<Output>) {
+        self.give_back_slot(&start, out);
+        out.push(Output::StartAnswered { ask: start.ask, answer });
+    }
+
+    pub(super) fn give_back_slot(&self, start: &Start, out: &mut Outbox<Output>) {
+        if start.facts.slot == SlotFact::Granted {
             out.push(Output::ReleaseSlot { run_id: start.run_id });
         }
-        out.push(Output::StartAnswered { ask: start.ask, answer });
-        Ok(())
     }
 
     /// By ADM-08: everything a run consists of appears in this step.
     fn reserve(&mut self, now: Instant, start: Start, out: &mut Outbox<Output>) {
-        let Start { ask, run_id, turn_id, .. } = start;
+        let Start { ask, run_id, turn_id, facts } = start;
         let expected = self.record.revision();
         self.issue(Author::Run { run_id });
         if let Some(owner) = self.ownership.owner().filter(|_| G::replaces_owner()) {
@@ -71,14 +113,12 @@ impl<G: Guards> Lineage<G> {
         if G::reserves_owner() {
             self.own(ownership::Input::Taken { run_id });
         }
-        self.runs.push(RunEntry::reserved(
-            now,
-            run_id,
-            turn_id,
-            Stage::Admitting { ask },
-            &self.limits,
-        ));
-        out.push(Output::Admit { run_id, turn_id, expected, at: now });
+        let stage = Stage::Admitting { ask };
+        let mut entry = RunEntry::reserved(now, run_id, turn_id, stage, &self.limits);
+        let is_head = facts.is_head;
+        entry.is_head = is_head;
+        self.runs.push(entry);
+        out.push(Output::Admit { run_id, turn_id, expected, is_head, at: now });
     }
 
     pub(super) fn committed(
@@ -98,16 +138,16 @@ impl<G: Guards> Lineage<G> {
             return Err(Reject::Local("terminal_seq_not_next"));
         }
         let mut outputs = Outbox::new();
-        self.record.step(
-            now,
-            record::Input::Committed { by: Author::Run { run_id }, revision },
-            &mut outputs,
-        )?;
+        let by = Author::Run { run_id };
+        self.record.step(now, record::Input::Committed { by, revision }, &mut outputs)?;
         match stage {
             Stage::Admitting { ask } => {
                 let pending_started_at = self.runs[i].started_at;
                 self.pend(pending::Input::Saved { turn_id, run_id, pending_started_at });
                 self.turn(i, turn_journal::Input::Submitted);
+                if self.runs[i].is_head {
+                    self.drive_queue(now, queue::Input::HeadAccepted, out);
+                }
                 self.runs[i].stage = Stage::Launching { ask };
                 out.push(Output::SessionChanged { revision });
                 let since = pending_started_at;
@@ -117,6 +157,10 @@ impl<G: Guards> Lineage<G> {
             Stage::Compensating { ask } => {
                 self.pend(pending::Input::Cleared { run_id });
                 self.turn(i, turn_journal::Input::Ended(Outcome::Failed));
+                if self.runs[i].is_head {
+                    let code = self.hold_of_failed_launch();
+                    self.drive_queue(now, queue::Input::HeadReturned { turn_id, code }, out);
+                }
                 self.launch_refused(i, ask, now, out);
             }
             Stage::Launched => self.saved(i, now, revision, terminal_seq, out),
@@ -135,14 +179,17 @@ impl<G: Guards> Lineage<G> {
         if stage == Stage::Launched && !self.runs[i].settlement.is_saving() {
             return Err(Reject::Local("commit_not_issued"));
         }
-        self.record.step(
-            now,
-            record::Input::Failed { by: Author::Run { run_id } },
-            &mut Outbox::new(),
-        )?;
+        let by = Author::Run { run_id };
+        self.record.step(now, record::Input::Failed { by }, &mut Outbox::new())?;
         match stage {
             // Nothing was written, so nothing has to be compensated in the store.
-            Stage::Admitting { ask } => self.launch_refused(i, ask, now, out),
+            Stage::Admitting { ask } => {
+                if self.runs[i].is_head {
+                    let refused = queue::Input::HeadRefused { code: Code::LaunchFailed };
+                    self.drive_queue(now, refused, out);
+                }
+                self.launch_refused(i, ask, now, out);
+            }
             Stage::Compensating { ask } => {
                 self.answer_refused_start(i, ask, out);
                 self.hand_to_recovery(i, now, Verdict::worker_lost(), out);
@@ -196,8 +243,14 @@ impl<G: Guards> Lineage<G> {
         self.runs[i].stage = Stage::Compensating { ask };
         let expected = self.record.revision();
         self.issue(Author::Run { run_id });
-        out.push(Output::Compensate { run_id, expected, at: now });
+        let requeue = self.runs[i].is_head.then(|| self.hold_of_failed_launch());
+        out.push(Output::Compensate { run_id, expected, requeue, at: now });
         Ok(())
+    }
+
+    /// By STR-13: a hold that stands keeps its code.
+    fn hold_of_failed_launch(&self) -> Code {
+        self.queue.held().unwrap_or(Code::LaunchFailed)
     }
 
     /// By REC-08: everything of the run goes, compared by its id, and the start is answered.
@@ -294,6 +347,7 @@ impl<G: Guards> RunEntry<G> {
             ending: None,
             retry_at: None,
             slot: true,
+            is_head: false,
         }
     }
 }

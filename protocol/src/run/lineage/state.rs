@@ -1,27 +1,30 @@
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
+use super::asks::{ChangeAnswer, QueueAnswer, Start, StartAnswer};
 use crate::ids::{AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SessionId, TurnId};
 use crate::instant::{Duration, Instant};
 use crate::journal::row::{Outcome, Reason};
 use crate::journal::run_journal::{RowRef, RunJournal};
 use crate::journal::turn_journal::TurnJournal;
 use crate::run::Phase;
-use crate::run::admission::{StartFacts, StartRefusal};
 use crate::run::cache::Notice;
-use crate::run::changes::{Change, Changes};
+use crate::run::changes::Changes;
 use crate::run::guards::{Guards, Rules};
 use crate::run::limits::{AGENT_SILENCE_MAX, UNWIND};
 use crate::run::ownership::Ownership;
 use crate::run::pending::Pending;
 use crate::run::questions::{ASK_TIMEOUT, Questions, Resolution};
+use crate::run::queue::{self, Queue};
 use crate::run::reclaim::Reclaim;
 use crate::run::record::SessionRecord;
 use crate::run::row::Row;
 use crate::run::settlement::{Failure, Settlement, Verdict};
 use crate::run::stop::{Answer, Stop, StopSignal};
-use crate::run::worker::{CallResult, Worker};
+use crate::run::worker::Worker;
+use crate::wire::codes::Code;
 
 /// One session with its runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,6 +42,20 @@ pub struct Lineage<G: Guards = Rules> {
     /// Changes of the session beside its runs.
     pub(super) changes: Changes<G>,
     pub(super) runs: Vec<RunEntry<G>>,
+    #[serde(default)]
+    pub(super) queue: Queue,
+    /// Changes that wait until the session's record is free, in the order they were asked for.
+    #[serde(default)]
+    pub(super) line: VecDeque<Asked>,
+    /// A trigger of STR-12 that has not led to its attempt yet.
+    #[serde(default)]
+    pub(super) trigger_due: bool,
+    /// The head was refused for want of room in this machine, not of a slot.
+    #[serde(default)]
+    pub(super) put_off: bool,
+    /// The server stops: entries stay for its next start (RST-12).
+    #[serde(default)]
+    pub(super) stopping: bool,
     #[serde(skip)]
     pub(super) guards: PhantomData<G>,
 }
@@ -98,6 +115,18 @@ pub(super) struct RunEntry<G: Guards> {
     pub(super) retry_at: Option<Instant>,
     /// Whether the run holds a slot (LIM-03).
     pub(super) slot: bool,
+    /// Whether its turn was the head of the queue.
+    #[serde(default)]
+    pub(super) is_head: bool,
+}
+
+/// A change that waits for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "asked")]
+pub(super) enum Asked {
+    Start(Start),
+    Remove { ask: AskId, turn_id: TurnId },
+    Resume { ask: AskId },
 }
 
 /// How far the start of a run has come.
@@ -114,227 +143,6 @@ pub(super) enum Stage {
     Launched,
 }
 
-/// A start asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
-    /// Who waits for the answer.
-    pub ask: AskId,
-    /// A fresh run id.
-    pub run_id: RunId,
-    /// A fresh turn id.
-    pub turn_id: TurnId,
-    /// What else is known about it.
-    pub facts: StartFacts,
-}
-
-/// What the store knows of a run that the machine does not hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum KnownRun {
-    /// The session never had it.
-    Never,
-    /// It ended before.
-    Ended {
-        /// How.
-        outcome: Outcome,
-    },
-}
-
-/// Commands and facts of a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Input {
-    /// Start a turn.
-    Start(Start),
-    /// Stop a run (STOP-01).
-    Stop {
-        /// Who waits for the answer.
-        ask: AskId,
-        /// The run.
-        run_id: RunId,
-        /// What the store knows of it, if the machine does not hold it.
-        known: KnownRun,
-    },
-    /// Answer a question (ASK-01).
-    Answer {
-        /// Who waits for the reply.
-        ask: AskId,
-        /// The question.
-        question_id: QuestionId,
-        /// The version that was answered.
-        version: u64,
-    },
-    /// Change the session (LIFE-03, USE-02).
-    Change(Change),
-    /// The commit of a change was answered: committed.
-    ChangeCommitted {
-        /// The change.
-        ask: AskId,
-        /// The session's revision after it.
-        revision: Revision,
-    },
-    /// The commit of a change was answered: nothing was written.
-    ChangeFailed {
-        /// The change.
-        ask: AskId,
-    },
-    /// End a run, because the server stops (RST-12).
-    EndByServer {
-        /// The run.
-        run_id: RunId,
-        /// Why.
-        reason: Reason,
-    },
-    /// Give up the cached agent, unless the session has a row (REG-13).
-    Evict,
-    /// Settle a run that was found without settlement at process start (RST-01).
-    Recover {
-        /// The run.
-        run_id: RunId,
-        /// Its turn.
-        turn_id: TurnId,
-        /// When it was accepted.
-        pending_started_at: Instant,
-        /// The last row of its journal.
-        last_seq: Seq,
-        /// The semantic terminal in its journal, if any.
-        terminal: Option<Outcome>,
-    },
-    /// A commit for the run was answered.
-    Committed {
-        /// The run.
-        run_id: RunId,
-        /// The session's revision after it.
-        revision: Revision,
-        /// The number of the terminal row it added, if any.
-        terminal_seq: Option<Seq>,
-    },
-    /// A commit for the run failed; nothing was written.
-    CommitFailed {
-        /// The run.
-        run_id: RunId,
-    },
-    /// A batch of rows was written.
-    Persisted {
-        /// The run.
-        run_id: RunId,
-        /// Number of its first row.
-        first_seq: Seq,
-        /// How many rows.
-        count: u32,
-    },
-    /// A batch of rows failed; none was written.
-    AppendFailed {
-        /// The run.
-        run_id: RunId,
-    },
-    /// The run's worker exists.
-    Launched {
-        /// The run.
-        run_id: RunId,
-    },
-    /// The run's worker could not be made.
-    LaunchFailed {
-        /// The run.
-        run_id: RunId,
-    },
-    /// The worker's first step (REG-01).
-    WorkerBegan {
-        /// The run.
-        run_id: RunId,
-    },
-    /// The worker constructed an agent.
-    AgentConstructed {
-        /// The run.
-        run_id: RunId,
-        /// The agent.
-        agent: AgentId,
-    },
-    /// The worker could not construct an agent.
-    ConstructionFailed {
-        /// The run.
-        run_id: RunId,
-    },
-    /// The worker asks to register its agent (REG-03).
-    RegistrationAsked {
-        /// The run.
-        run_id: RunId,
-    },
-    /// The worker has prepared the prompt and asks to invoke (REG-05).
-    InvocationAsked {
-        /// The run.
-        run_id: RunId,
-        /// The agent.
-        agent: AgentId,
-    },
-    /// The agent produced a row.
-    Produced {
-        /// The run.
-        run_id: RunId,
-        /// The row.
-        row: RowRef,
-    },
-    /// The agent asks a question; the row records it.
-    QuestionAsked {
-        /// The run.
-        run_id: RunId,
-        /// A fresh question id.
-        question_id: QuestionId,
-        /// Whether it asks for a permission.
-        approval: bool,
-        /// The row.
-        row: RowRef,
-    },
-    /// The invocation returned.
-    Returned {
-        /// The run.
-        run_id: RunId,
-        /// How.
-        result: CallResult,
-    },
-    /// The worker has exited, or was lost.
-    WorkerExited {
-        /// The run.
-        run_id: RunId,
-    },
-}
-
-/// The answer to a start that was not refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "answer")]
-pub enum StartAnswer {
-    /// The turn was accepted and its worker launched.
-    Started {
-        /// The run.
-        run_id: RunId,
-        /// The turn.
-        turn_id: TurnId,
-        /// When.
-        pending_started_at: Instant,
-        /// The revision that accepted it.
-        revision: Revision,
-    },
-    /// The idempotency key had an effect: its first outcome is the answer (ADM-13).
-    Repeated,
-    /// Refused.
-    Refused(StartRefusal),
-}
-
-/// The answer to a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "answer")]
-pub enum ChangeAnswer {
-    /// Committed.
-    Committed {
-        /// The revision it made.
-        revision: Revision,
-    },
-    /// Refused; nothing changed.
-    Refused(StartRefusal),
-    /// The store did not take it; nothing changed.
-    Failed,
-}
-
 /// Effects and events of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -347,8 +155,27 @@ pub enum Output {
         turn_id: TurnId,
         /// The revision it is computed from.
         expected: Revision,
+        /// Whether the turn is the head of the queue, which this commit removes (STR-10).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_head: bool,
         /// When.
         at: Instant,
+    },
+    /// Change the stored queue (STR-09, STR-10).
+    ChangeQueue {
+        /// The change.
+        change: queue::Change,
+        /// The hold in force after it; none releases it.
+        held: Option<Code>,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
+    /// Start the queue's head: answered by a start with `is_head` (STR-12).
+    StartHead {
+        /// The entry.
+        turn_id: TurnId,
     },
     /// Clear pending turn and active run, free the key, close both journals `failed` (REC-08).
     Compensate {
@@ -356,6 +183,9 @@ pub enum Output {
         run_id: RunId,
         /// The revision it is computed from.
         expected: Revision,
+        /// Of the queue's head: put it back, with this hold (REC-08, STR-13).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        requeue: Option<Code>,
         /// When.
         at: Instant,
     },
@@ -371,6 +201,9 @@ pub enum Output {
         verdict: Verdict,
         /// Whether recovery settles.
         recovery: bool,
+        /// The hold of the queue that is stable with it (STR-18).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hold: Option<Code>,
         /// When.
         at: Instant,
     },
@@ -488,6 +321,13 @@ pub enum Output {
         ask: AskId,
         /// The answer.
         answer: ChangeAnswer,
+    },
+    /// A change of the queue was answered.
+    QueueAnswered {
+        /// Who waits.
+        ask: AskId,
+        /// The answer.
+        answer: QueueAnswer,
     },
     /// A Stop was answered.
     StopAnswered {

@@ -1,23 +1,24 @@
-use super::state::{Input, Lineage, Output};
+use super::input::Input;
+use super::state::{Asked, Lineage, Output};
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
 use crate::run::cache::Notice;
 use crate::run::guards::Guards;
-use crate::run::limits::RUN_ENTRIES_MAX;
+use crate::run::limits::{CHANGES_WAITING_MAX, RUN_ENTRIES_MAX};
 use crate::run::{settlement, worker};
 
 impl<G: Guards> Machine for Lineage<G> {
     type Input = Input;
     type Output = Output;
     type Reject = Reject;
-    const OUTPUTS_MAX: usize = 16 * RUN_ENTRIES_MAX;
+    const OUTPUTS_MAX: usize = 16 * RUN_ENTRIES_MAX + 2 * CHANGES_WAITING_MAX;
 
     fn step(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
         let (was_free, had_row) = (self.is_free(), self.row_entry().is_some());
         self.route(now, input, out)?;
-        self.issue_change(now, out);
         self.tell_cache(had_row, out);
         self.announce_idle(was_free, out);
+        self.go_on(now, out);
         Ok(())
     }
 
@@ -32,9 +33,9 @@ impl<G: Guards> Machine for Lineage<G> {
                 i += 1;
             }
         }
-        self.issue_change(now, out);
         self.tell_cache(had_row, out);
         self.announce_idle(was_free, out);
+        self.go_on(now, out);
     }
 
     fn deadline(&self) -> Option<(Instant, TimerKind)> {
@@ -48,7 +49,9 @@ impl<G: Guards> Machine for Lineage<G> {
                 + entry.questions.weight()
                 + entry.stop.weight()
         });
-        size_of::<Self>() + self.changes.weight() + entries.sum::<usize>()
+        let line = self.line.len() * size_of::<Asked>();
+        let waiting = self.changes.weight() + self.queue.weight() + line;
+        size_of::<Self>() + waiting + entries.sum::<usize>()
     }
 
     fn is_terminal(&self) -> bool {
@@ -85,6 +88,24 @@ impl<G: Guards> Lineage<G> {
                 self.change_committed(now, ask, revision, out)
             }
             Input::ChangeFailed { ask } => self.change_failed(now, ask, out),
+            Input::RemoveQueued { ask, turn_id } => {
+                self.remove_queued(now, ask, turn_id, out);
+                Ok(())
+            }
+            Input::ResumeQueue { ask } => {
+                self.resume_queue(now, ask, out);
+                Ok(())
+            }
+            Input::QueueTriggered => {
+                self.trigger_due = true;
+                Ok(())
+            }
+            Input::QueueCommitted { revision } => self.queue_committed(now, revision, out),
+            Input::QueueCommitFailed => self.queue_commit_failed(now, out),
+            Input::ServerStopping => {
+                self.stopping = true;
+                Ok(())
+            }
             Input::EndByServer { run_id, reason } => {
                 let i = self.index(run_id)?;
                 self.end_by_server(i, now, reason, out);
@@ -154,8 +175,9 @@ impl<G: Guards> Lineage<G> {
     }
 
     /// The idle transition: the last row went, or the session was settled after all.
-    fn announce_idle(&self, was_free: bool, out: &mut Outbox<Output>) {
+    fn announce_idle(&mut self, was_free: bool, out: &mut Outbox<Output>) {
         if !was_free && self.is_free() {
+            self.trigger_due = true;
             out.push(Output::BecameIdle);
         }
     }

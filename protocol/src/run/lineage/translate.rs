@@ -266,8 +266,15 @@ impl<G: Guards> Lineage<G> {
                     let expected = self.record.revision();
                     let recovery = by == Some(Claimant::Recovery);
                     self.issue(Author::Run { run_id });
-                    let at = now;
-                    out.push(Output::Settle { run_id, turn_id, expected, verdict, recovery, at });
+                    out.push(Output::Settle {
+                        run_id,
+                        turn_id,
+                        expected,
+                        verdict,
+                        recovery,
+                        hold: self.queue.unsaved_hold(),
+                        at: now,
+                    });
                 }
                 settlement::Output::Settled { .. } => {}
                 settlement::Output::Lapsed => {

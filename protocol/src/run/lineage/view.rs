@@ -1,3 +1,4 @@
+use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use super::state::{Lineage, RunEntry, RunLimits, Stage};
@@ -11,6 +12,7 @@ use crate::run::guards::{Gate, Guards};
 use crate::run::ownership::Ownership;
 use crate::run::pending::Pending;
 use crate::run::predicates::{Blocked, RowView, may_attach, may_start, may_stop};
+use crate::run::queue::Queue;
 use crate::run::record::SessionRecord;
 use crate::run::settlement;
 use crate::wire::structures::SessionStatus;
@@ -28,6 +30,11 @@ impl<G: Guards> Lineage<G> {
             handle: None,
             changes: Changes::default(),
             runs: Vec::new(),
+            queue: Queue::default(),
+            line: VecDeque::new(),
+            trigger_due: false,
+            put_off: false,
+            stopping: false,
             guards: PhantomData,
         }
     }
@@ -98,16 +105,6 @@ impl<G: Guards> Lineage<G> {
             let entry = &self.runs[i];
             entry.token_set || entry.journal.accepts_rows()
         })
-    }
-
-    /// Whether no run is held, neither its row nor a worker nor an outstanding settlement.
-    pub fn has_no_runs(&self) -> bool {
-        self.runs.is_empty()
-    }
-
-    /// Whether no change of the session waits or is unanswered.
-    pub fn has_no_changes(&self) -> bool {
-        self.changes.is_idle()
     }
 
     /// Whether no settlement by recovery waits for its first answer.

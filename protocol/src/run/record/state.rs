@@ -23,6 +23,8 @@ pub enum Author {
         /// Who waits for it.
         ask: AskId,
     },
+    /// The send queue.
+    Queue,
 }
 
 /// What happens to the record.
@@ -73,5 +75,10 @@ impl SessionRecord {
     /// Whether no commit is unanswered.
     pub fn is_idle(&self) -> bool {
         self.in_flight.is_none()
+    }
+
+    /// Whom the unanswered commit is for.
+    pub fn in_flight(&self) -> Option<Author> {
+        self.in_flight
     }
 }

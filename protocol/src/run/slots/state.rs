@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AskId, PrincipalId, RunId};
+use crate::ids::{AskId, PrincipalId, RunId, SessionId};
+use crate::instant::Instant;
 
 /// Runs of the server at once, by default (RUNS_MAX).
 pub const SERVER_RUNS_MAX: u32 = 64;
@@ -12,6 +13,9 @@ pub const PRINCIPAL_RUNS_MAX: u32 = 16;
 
 /// When a refused start may be repeated, in milliseconds (RATE-6).
 pub const SLOT_RETRY_AFTER_MS: u64 = 1_000;
+
+/// Sessions that may wait for a slot at once.
+pub const WAITERS_MAX: usize = 4_096;
 
 /// How many runs may exist at once; both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,6 +70,17 @@ pub enum Input {
         /// The run.
         run_id: RunId,
     },
+    /// The head of a session's queue waits for a slot.
+    Wait {
+        /// The session; it waits once.
+        session: SessionId,
+        /// Who starts.
+        principal: PrincipalId,
+        /// Since when it waits; the oldest is woken first.
+        since: Instant,
+    },
+    /// The session that was woken has nothing to start: another one may have the slot.
+    Pass,
 }
 
 /// What the slots answer.
@@ -90,15 +105,37 @@ pub enum Output {
         /// When the start may be repeated, in milliseconds.
         retry_after_ms: u64,
     },
+    /// A slot is free for the head of this session's queue (LIM-03).
+    Woken {
+        /// The session; it waits no longer.
+        session: SessionId,
+    },
+    /// Too many sessions wait: this one is tried again at its next trigger only.
+    NotWaiting {
+        /// The session.
+        session: SessionId,
+    },
 }
 
-/// Who holds a slot. Weight: one entry per run and per principal, both bounded by the server's runs.
+/// A session whose queue waits for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct Waiter {
+    pub(super) session: SessionId,
+    pub(super) principal: PrincipalId,
+    pub(super) since: Instant,
+}
+
+/// Who holds a slot, and who waits for one. Weight: one entry per run and per principal, both bounded by the
+/// server's runs, and one per waiting session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Slots {
     pub(super) limits: SlotLimits,
     pub(super) runs: BTreeMap<RunId, PrincipalId>,
     /// Runs of each principal that has at least one.
     pub(super) counts: BTreeMap<PrincipalId, u32>,
+    /// Sessions that wait, the oldest first.
+    #[serde(default)]
+    pub(super) waiters: Vec<Waiter>,
 }
 
 impl Default for Slots {
@@ -110,7 +147,7 @@ impl Default for Slots {
 impl Slots {
     /// All slots free.
     pub const fn new(limits: SlotLimits) -> Self {
-        Self { limits, runs: BTreeMap::new(), counts: BTreeMap::new() }
+        Self { limits, runs: BTreeMap::new(), counts: BTreeMap::new(), waiters: Vec::new() }
     }
 
     /// Slots taken on the server.

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ids::{AskId, PrincipalId, RunId};
+use crate::ids::{AskId, PrincipalId, RunId, SessionId};
 use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
@@ -26,6 +26,15 @@ fn release(run: u64) -> Input {
     Input::Release { run_id: RunId::new(run) }
 }
 
+fn wait(session: u64, principal: u64, since: u64) -> Input {
+    let (session, principal) = (SessionId::new(session), PrincipalId::new(principal));
+    Input::Wait { session, principal, since: Instant::from_millis(since) }
+}
+
+fn woken(session: u64) -> Result<Vec<Output>, Reject> {
+    Ok(vec![Output::Woken { session: SessionId::new(session) }])
+}
+
 fn granted(run: u64) -> Result<Vec<Output>, Reject> {
     Ok(vec![Output::Granted { ask: ASK, run_id: RunId::new(run) }])
 }
@@ -44,13 +53,14 @@ impl Scope<Slots> for Small {
     fn inputs(&self, _slots: &Slots) -> Vec<Input> {
         let runs = 1..=4;
         let asks = runs.clone().flat_map(|run| [acquire(1, run), acquire(2, run)]);
-        asks.chain(runs.map(release)).collect()
+        let waits = [wait(1, 1, 5), wait(2, 2, 4), Input::Pass];
+        asks.chain(runs.map(release)).chain(waits).collect()
     }
 }
 
 #[test]
 fn the_laws_hold_in_every_state_of_a_small_scope() {
-    let report = laws(Slots::new(limits(3, 2)), &Small, 3 * (16 + 16)).unwrap();
+    let report = laws(Slots::new(limits(3, 2)), &Small, 3 * (16 + 16) + 2 * 24).unwrap();
     assert_eq!(report.state_names.keys().copied().collect::<Vec<_>>(), ["free", "full", "taken"]);
     assert_matrix!("slots", &report.matrix);
 }
@@ -72,6 +82,40 @@ fn the_65th_run_of_the_server_and_the_17th_of_a_principal_are_refused() {
     step(&mut slots, release(20)).unwrap();
     assert_eq!(slots.taken(), 63);
     assert_eq!(step(&mut slots, acquire(9, 65)), granted(65));
+}
+
+// LIM-03
+#[test]
+fn a_freed_slot_wakes_the_oldest_that_could_start() {
+    let mut slots = Slots::new(limits(3, 2));
+    for (principal, run) in [(1, 1), (1, 2), (2, 3)] {
+        step(&mut slots, acquire(principal, run)).unwrap();
+    }
+    for (session, principal, since) in [(21, 1, 30), (22, 2, 20), (23, 1, 10), (23, 1, 10)] {
+        assert_eq!(step(&mut slots, wait(session, principal, since)), Ok(vec![]));
+    }
+    // Of the principal with two runs nobody could start: its older session is passed over.
+    assert_eq!(step(&mut slots, release(3)), woken(22));
+    assert_eq!(step(&mut slots, Input::Pass), Ok(vec![]));
+    assert_eq!(step(&mut slots, release(1)), woken(23));
+    assert_eq!(step(&mut slots, Input::Pass), woken(21));
+    assert_eq!(step(&mut slots, release(2)), Ok(vec![]));
+    assert_eq!(step(&mut slots, wait(24, 1, 40)), woken(24));
+}
+
+#[test]
+fn the_sessions_that_wait_are_bounded() {
+    let mut slots = Slots::new(limits(1, 1));
+    step(&mut slots, acquire(1, 1)).unwrap();
+    let most = WAITERS_MAX as u64;
+    for (session, is_taken) in [(most - 1, true), (most, true), (most + 1, false)] {
+        while (slots.waiters.len() as u64) < session - 1 && is_taken {
+            let next = slots.waiters.len() as u64 + 1;
+            step(&mut slots, wait(next, 1, next)).unwrap();
+        }
+        let told = step(&mut slots, wait(session, 1, session)).unwrap();
+        assert_eq!(told.is_empty(), is_taken, "{told:?}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use super::state::{Input, Output, SLOT_RETRY_AFTER_MS, SlotLimit, Slots};
+use super::state::{Input, Output, SLOT_RETRY_AFTER_MS, SlotLimit, Slots, WAITERS_MAX, Waiter};
 use crate::ids::{AskId, PrincipalId, RunId};
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
@@ -30,9 +30,18 @@ impl Machine for Slots {
             (Held::By(_), Input::Acquire { .. }) => Err(Reject::Local("slot_already_held")),
             (Held::By(principal), Input::Release { run_id }) => {
                 self.release(principal, run_id);
+                self.wake(out);
                 Ok(())
             }
             (Held::No, Input::Release { .. }) => Err(Reject::Local("slot_not_held")),
+            (Held::No | Held::By(_), Input::Wait { session, principal, since }) => {
+                self.wait(Waiter { session, principal, since }, out);
+                Ok(())
+            }
+            (Held::No | Held::By(_), Input::Pass) => {
+                self.wake(out);
+                Ok(())
+            }
         }
     }
 
@@ -45,6 +54,7 @@ impl Machine for Slots {
     fn weight(&self) -> usize {
         self.runs.len() * size_of::<(RunId, PrincipalId)>()
             + self.counts.len() * size_of::<(PrincipalId, u32)>()
+            + self.waiters.len() * size_of::<Waiter>()
     }
 
     fn is_terminal(&self) -> bool {
@@ -62,10 +72,12 @@ impl Machine for Slots {
 
 impl Slots {
     fn held(&self, input: Input) -> Held {
-        let run_id = match input {
-            Input::Acquire { run_id, .. } | Input::Release { run_id } => run_id,
-        };
-        self.runs.get(&run_id).map_or(Held::No, |principal| Held::By(*principal))
+        match input {
+            Input::Acquire { run_id, .. } | Input::Release { run_id } => {
+                self.runs.get(&run_id).map_or(Held::No, |principal| Held::By(*principal))
+            }
+            Input::Wait { .. } | Input::Pass => Held::No,
+        }
     }
 
     fn acquire(&mut self, ask: AskId, principal: PrincipalId, run_id: RunId) -> Output {
@@ -79,6 +91,34 @@ impl Slots {
         self.runs.insert(run_id, principal);
         *self.counts.entry(principal).or_default() += 1;
         Output::Granted { ask, run_id }
+    }
+
+    fn has_room_for(&self, principal: PrincipalId) -> bool {
+        self.taken_by(principal) < self.limits.principal_runs_max
+            && self.taken() < self.limits.server_runs_max
+    }
+
+    /// A session that could start at once is woken at once: its slot was freed meanwhile.
+    fn wait(&mut self, waiter: Waiter, out: &mut Outbox<Output>) {
+        let Waiter { session, principal, since } = waiter;
+        self.waiters.retain(|known| known.session != session);
+        if self.has_room_for(principal) {
+            out.push(Output::Woken { session });
+        } else if self.waiters.len() == WAITERS_MAX {
+            out.push(Output::NotWaiting { session });
+        } else {
+            let place = self.waiters.partition_point(|known| known.since <= since);
+            self.waiters.insert(place, waiter);
+        }
+    }
+
+    /// Wakes the oldest session that could start now.
+    fn wake(&mut self, out: &mut Outbox<Output>) {
+        let oldest = self.waiters.iter().position(|known| self.has_room_for(known.principal));
+        if let Some(place) = oldest {
+            let Waiter { session, .. } = self.waiters.remove(place);
+            out.push(Output::Woken { session });
+        }
     }
 
     fn release(&mut self, principal: PrincipalId, run_id: RunId) {

@@ -219,6 +219,9 @@ impl ActionName {
             | Self::GetStream
             | Self::SendMessage
             | Self::StopRun
+            | Self::ListQueue
+            | Self::RemoveQueued
+            | Self::ResumeQueue
             | Self::ListQuestions
             | Self::AnswerQuestion
             | Self::ListUserErrors
@@ -231,9 +234,6 @@ impl ActionName {
             | Self::SetHead
             | Self::Rewrite
             | Self::SteerRun
-            | Self::ListQueue
-            | Self::RemoveQueued
-            | Self::ResumeQueue
             | Self::ListJobs
             | Self::JobCommand
             | Self::ManageList

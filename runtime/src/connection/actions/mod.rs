@@ -5,6 +5,7 @@ mod errors;
 mod greeting;
 mod history;
 mod list;
+mod queue;
 mod results;
 mod runs;
 mod session;
@@ -67,6 +68,9 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         Action::GetStream(fields) => session::get_stream(&hub, fields, reply).await,
         Action::SendMessage(fields) => runs::send_message(&hub, fields, reply).await,
         Action::StopRun(fields) => runs::stop(&hub, fields, reply).await,
+        Action::ListQueue(fields) => queue::list(&hub, fields, reply).await,
+        Action::RemoveQueued(fields) => queue::remove(&hub, fields, reply).await,
+        Action::ResumeQueue(fields) => queue::resume(&hub, fields, reply).await,
         Action::ListQuestions(fields) => runs::list_questions(&hub, fields, reply).await,
         Action::AnswerQuestion(fields) => runs::answer(&hub, fields, reply).await,
         Action::ListUserErrors(fields) => errors::list(&hub, fields, reply).await,
@@ -81,9 +85,6 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         | Action::SetHead(_)
         | Action::Rewrite(_)
         | Action::SteerRun(_)
-        | Action::ListQueue(_)
-        | Action::RemoveQueued(_)
-        | Action::ResumeQueue(_)
         | Action::ListJobs(_)
         | Action::JobCommand(_)
         | Action::ManageList(_)

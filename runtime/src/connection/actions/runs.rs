@@ -34,7 +34,8 @@ pub(super) async fn send_message<W: World, S: Store>(
     let principal = reply.principal();
     let text = fields.text.clone();
     let attachment_named = fields.attachments.as_ref().is_some_and(|named| !named.is_empty());
-    let message = Message::Send { reply, text, attachment_named, key, remembered };
+    let when_busy = fields.when_busy.unwrap_or_default();
+    let message = Message::Send { reply, text, attachment_named, when_busy, key, remembered };
     hand_over(hub, principal, &handle, message).await;
 }
 

@@ -121,7 +121,11 @@ fn repeat(key: Option<KeyUse>, record: KeyRecord, reply: ReplyTo) {
             };
             reply.done(Frame::SessionCreated(created));
         }
-        KeyEffect::Turn { .. } | KeyEffect::Change => {
+        KeyEffect::Turn { .. }
+        | KeyEffect::Queued { .. }
+        | KeyEffect::Removed { .. }
+        | KeyEffect::Resumed { .. }
+        | KeyEffect::Change => {
             reply.fail(Code::HandlerError, "a key of the principal names another effect");
         }
     }
@@ -176,5 +180,7 @@ fn new_head(session: NewSession, committed: Committed) -> SessionHead {
         head_id: None,
         pending: None,
         usage: Usage::default(),
+        queue_length: 0,
+        queue_held: None,
     }
 }

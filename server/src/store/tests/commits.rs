@@ -145,6 +145,7 @@ fn a_failed_start_is_undone_and_its_key_freed() {
         session_id: SESSION,
         expected: Revision::new(2),
         run_id: RunId::new(5),
+        requeue: None,
         at: at(60),
     };
     let undone = fixture.commit(compensate).unwrap();

@@ -67,10 +67,16 @@ fn an_older_file_is_brought_up_and_keeps_what_it_holds() {
         "    usage_cost INTEGER,\n    usage_context_used INTEGER,\n    usage_context_max INTEGER,\n",
         ",\n    usage_cost INTEGER,\n    usage_context_used INTEGER,\n    usage_context_max INTEGER",
         schema::CONVERSATIONS,
+        ",\n    queue_length INTEGER NOT NULL DEFAULT 0,\n    queue_held TEXT",
+        "    position INTEGER,\n    text TEXT,\n",
     ];
-    let first =
+    let mut first =
         columns.iter().fold(schema::SESSIONS.to_owned(), |text, part| text.replace(part, ""));
-    assert!(!first.contains("usage_cost") && !first.contains("conversations"));
+    // The queue's index and table stand in one piece.
+    let queue = first.find("CREATE INDEX sessions_waiting").unwrap();
+    let after = first.find("CREATE TABLE messages").unwrap();
+    first.replace_range(queue..after, "");
+    assert!(["usage_cost", "conversations", "queue"].iter().all(|word| !first.contains(word)));
     let (_directory, state) = state_with(|file| {
         file.execute_batch(&first).unwrap();
         file.pragma_update(None, "application_id", schema::SESSIONS_APPLICATION).unwrap();
@@ -98,7 +104,7 @@ fn an_older_file_is_brought_up_and_keeps_what_it_holds() {
         found
     };
     let fresh = Fixture::new();
-    for table in ["sessions", "messages", "runs", "conversations"] {
+    for table in ["sessions", "messages", "runs", "conversations", "keys", "queue"] {
         let upgraded = columns(table);
         let sql = format!("SELECT count(*) FROM pragma_table_info('{table}')");
         let newest: i64 = fresh.raw().query_row(&sql, [], |row| row.get(0)).unwrap();

@@ -7,6 +7,7 @@ mod files;
 mod journal_property;
 mod journals;
 mod lists;
+mod queue;
 mod reference;
 
 use futures_lite::future::{block_on, poll_once};
@@ -127,6 +128,7 @@ fn admission(session_id: SessionId, expected: u64, run: u64) -> Admission {
         run_id: RunId::new(run),
         turn_id: turn(run),
         text: format!("message of run {run}").into(),
+        is_head: false,
         at: at(run * 10),
         agent: "demo".to_owned(),
         model: Some("small".to_owned()),
@@ -152,6 +154,7 @@ fn settlement(expected: u64, run: u64, outcome: Outcome) -> Settlement {
         error: None,
         usage: Usage::default(),
         at: at(run * 10 + 5),
+        hold: None,
         recovery: false,
     }
 }

@@ -19,10 +19,14 @@ impl<G: Guards> World<G> {
     pub(super) fn call(&mut self, cause: Cause, call: PortCall) -> Result<(), Broken> {
         match call {
             PortCall::Store(run_id, call) => self.store_call(number(run_id), call),
-            // No scenario asks for a change of the session.
+            // No scenario asks for a change of the session, or queues anything.
             PortCall::Change { ask, .. } => Err(Broken {
                 rule: "SES-2",
                 detail: format!("a change is committed that {ask} never asked for"),
+            }),
+            PortCall::Queue(_) => Err(Broken {
+                rule: "STR-12",
+                detail: "the queue acts although nobody queued anything".to_owned(),
             }),
             PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
             PortCall::CloseAgent(agent) => self.close_agent(cause, agent),
@@ -168,6 +172,7 @@ impl<G: Guards> World<G> {
             Announcement::AnswerRefused { question_id, .. } => self.answer_refused(question_id),
             Announcement::Phase { .. }
             | Announcement::Change { .. }
+            | Announcement::Queue { .. }
             | Announcement::Session { .. }
             | Announcement::Idle => Ok(()),
         }
@@ -188,7 +193,10 @@ impl<G: Guards> World<G> {
                 })?;
                 Start::Acknowledged
             }
-            StartAnswer::Repeated | StartAnswer::Refused(_) => Start::Refused,
+            StartAnswer::Queued { .. }
+            | StartAnswer::Unstored
+            | StartAnswer::Repeated
+            | StartAnswer::Refused(_) => Start::Refused,
         };
         if model.start == Start::Waiting {
             model.start = start;

@@ -13,6 +13,7 @@ use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{Input, KnownRun, Output, Start};
 use runwarden_protocol::run::settlement::{Failure, Verdict};
 use runwarden_protocol::run::worker::CallResult;
+use runwarden_protocol::wire::actions::WhenBusy;
 use runwarden_runtime::dispatch::{PortAnswer, fact, port_call};
 use serde::Serialize;
 use serde_json::json;
@@ -37,6 +38,8 @@ const FACTS: StartFacts = StartFacts {
     attachment_unknown: false,
     storage_low: false,
     slot: SlotFact::Granted,
+    when_busy: WhenBusy::Reject,
+    is_head: false,
 };
 
 impl<G: Guards> World<G> {

@@ -1,6 +1,8 @@
 //! The port.
 
-use runwarden_protocol::ids::{PrincipalId, RunId, Seq, SessionId, StoreId};
+use std::sync::Arc;
+
+use runwarden_protocol::ids::{PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::RowEvent;
 use runwarden_protocol::session::context::{Speaker, message};
@@ -9,7 +11,8 @@ use runwarden_protocol::session::record::SessionHead;
 use runwarden_runtime::ports::agent::{ContextMessage, ContextRole};
 use runwarden_runtime::ports::store::{
     Append, ChainTail, Commit, Committed, JournalPage, KeyRecord, KeyScope, ListErrors,
-    ListSessions, Login, Persisted, ReadRows, RowPage, RunFacts, StoredError, UnsettledRun,
+    ListSessions, Login, Persisted, ReadRows, RowPage, RunFacts, StoredError, StoredQueue,
+    UnsettledRun,
 };
 use runwarden_runtime::ports::{Store, StoreFailure};
 
@@ -106,6 +109,22 @@ impl Store for ModelStore {
 
     async fn run(&self, run_id: RunId) -> Result<Option<RunFacts>, StoreFailure> {
         Ok(self.read(|data| data.runs.get(&run_id).map(super::StoredRun::facts)).await)
+    }
+
+    async fn queue(&self, session_id: SessionId) -> Result<StoredQueue, StoreFailure> {
+        self.read(|data| data.queue(session_id)).await
+    }
+
+    async fn queued_text(
+        &self,
+        session_id: SessionId,
+        turn_id: TurnId,
+    ) -> Result<Option<Arc<str>>, StoreFailure> {
+        Ok(self.read(|data| data.queued_text(session_id, turn_id)).await)
+    }
+
+    async fn waiting(&self) -> Result<Vec<SessionHead>, StoreFailure> {
+        Ok(self.read(Data::waiting).await)
     }
 
     async fn key(

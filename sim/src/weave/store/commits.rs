@@ -7,6 +7,7 @@ use runwarden_protocol::session::list::first_title;
 use runwarden_protocol::session::record::{PendingTurn, SessionHead, Usage};
 use runwarden_protocol::session::settle::{AnswerFold, Ending, rows};
 use runwarden_protocol::session::usage;
+use runwarden_protocol::wire::codes::Code;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::change::{Change, Choice, FieldsChange, SessionChange};
 use runwarden_runtime::ports::store::{
@@ -14,7 +15,7 @@ use runwarden_runtime::ports::store::{
     Persisted, Settlement,
 };
 
-use super::data::{Data, StoredRun, StoredSession};
+use super::data::{Data, StoredMessage, StoredRun, StoredSession};
 
 impl Data {
     pub(super) fn carry_out(&mut self, commit: Commit) -> Result<Committed, StoreFailure> {
@@ -22,10 +23,11 @@ impl Data {
             Commit::CreateSession(new) => self.create(new),
             Commit::Admit(admission) => self.admit(admission),
             Commit::StartWorker { session_id, run_id, .. } => self.start_worker(session_id, run_id),
+            Commit::Queue(change) => self.change_queue(change),
             Commit::Settle(settlement) => self.settle(settlement),
             Commit::Change(change) => self.change(change),
-            Commit::Compensate { session_id, expected, run_id, at } => {
-                self.compensate(session_id, expected, run_id, at)
+            Commit::Compensate { session_id, expected, run_id, requeue, at } => {
+                self.compensate((session_id, expected), run_id, requeue, at)
             }
         }
     }
@@ -62,16 +64,23 @@ impl Data {
             head_id: None,
             pending: None,
             usage: Usage::default(),
+            queue_length: 0,
+            queue_held: None,
         };
         let committed = committed(&head);
-        self.sessions
-            .insert(new.session_id, StoredSession { head, rows: Vec::new(), conversation: None });
+        let session =
+            StoredSession { head, rows: Vec::new(), conversation: None, queue: Vec::new() };
+        self.sessions.insert(new.session_id, session);
         Ok(committed)
     }
 
     fn admit(&mut self, admission: Admission) -> Result<Committed, StoreFailure> {
         let (run_id, turn_id, at) = (admission.run_id, admission.turn_id, admission.at);
-        let head = &mut self.session_at(admission.session_id, admission.expected)?.head;
+        let session = self.session_at(admission.session_id, admission.expected)?;
+        if admission.is_head {
+            session.take(turn_id)?;
+        }
+        let head = &mut session.head;
         if head.pending.is_some() {
             return Err(StoreFailure::Unavailable("a turn is pending already".to_owned()));
         }
@@ -129,8 +138,11 @@ impl Data {
             }
             fold.finish()
         };
-        let StoredSession { head, rows: stored, conversation } =
-            self.session_at(session_id, settlement.expected)?;
+        let session = self.session_at(session_id, settlement.expected)?;
+        if settlement.hold.is_some() {
+            session.hold(settlement.hold);
+        }
+        let StoredSession { head, rows: stored, conversation, queue: _ } = session;
         head.revision = head.revision.plus(1);
         let pending = head.pending.take_if(|pending| pending.run_id == run_id);
         if answer.is_some() {
@@ -210,26 +222,37 @@ impl Data {
 
     fn compensate(
         &mut self,
-        session_id: SessionId,
-        expected: Revision,
+        (session_id, expected): (SessionId, Revision),
         run_id: RunId,
+        requeue: Option<Code>,
         at: Instant,
     ) -> Result<Committed, StoreFailure> {
-        let head = &mut self.session_at(session_id, expected)?.head;
-        head.revision = head.revision.plus(1);
-        head.pending.take_if(|pending| pending.run_id == run_id);
+        let session = self.session_at(session_id, expected)?;
+        session.head.revision = session.head.revision.plus(1);
+        let pending = session.head.pending.take_if(|pending| pending.run_id == run_id);
+        if let (Some(pending), Some(_)) = (pending, requeue) {
+            let (turn_id, created_at) = (pending.turn_id, pending.pending_started_at);
+            let message = StoredMessage { turn_id, text: pending.text.into(), created_at };
+            session.queue.insert(0, message);
+            session.hold(requeue);
+        }
+        let head = &session.head;
         let mut committed = committed(head);
         let run = self.open_run(session_id, run_id)?;
         run.close(run_id, Outcome::Failed, None, at);
         committed.terminal_seq = Some(run.last_seq());
         self.keys.retain(|_, (_, record)| match record.effect {
             KeyEffect::Turn { run_id: used_by, .. } => used_by != run_id,
-            KeyEffect::Session { .. } | KeyEffect::Change => true,
+            KeyEffect::Queued { .. }
+            | KeyEffect::Removed { .. }
+            | KeyEffect::Resumed { .. }
+            | KeyEffect::Session { .. }
+            | KeyEffect::Change => true,
         });
         Ok(committed)
     }
 
-    fn remember(
+    pub(super) fn remember(
         &mut self,
         scope: KeyScope,
         used: Option<&KeyUse>,
@@ -260,6 +283,6 @@ impl StoredRun {
     }
 }
 
-fn committed(head: &SessionHead) -> Committed {
+pub(super) fn committed(head: &SessionHead) -> Committed {
     Committed { revision: head.revision, terminal_seq: None, activity_at: head.activity_at }
 }

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use runwarden_protocol::ids::{PrincipalId, Revision, RunId, Seq, SessionId, TurnId};
 use runwarden_protocol::instant::Instant;
@@ -29,6 +30,19 @@ pub struct StoredSession {
     pub rows: Vec<StoredRow>,
     /// The agent that holds the conversation, and its handle (AGT-03).
     pub conversation: Option<(String, String)>,
+    /// The send queue, the head first.
+    pub queue: Vec<StoredMessage>,
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredMessage {
+    /// The turn it will be.
+    pub turn_id: TurnId,
+    /// Its words.
+    pub text: Arc<str>,
+    /// When it was queued.
+    pub created_at: Instant,
 }
 
 /// A run with its journal.

@@ -3,6 +3,7 @@
 mod answers;
 mod commits;
 mod data;
+mod queue;
 
 use std::sync::{Arc, Mutex};
 

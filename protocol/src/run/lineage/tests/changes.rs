@@ -84,7 +84,7 @@ fn a_change_waits_for_the_admission_and_is_judged_again() {
     let refused = world.feed(change(ChangeKind::Agent));
     assert!(matches!(refused[..], [Output::ChangeAnswered { .. }]), "{refused:?}");
     assert_eq!(world.feed(change(ChangeKind::Description)), []);
-    assert!(!world.session.has_no_changes());
+    assert!(!world.session.is_at_rest());
     let accepted = world.feed(committed(1, 2));
     assert!(!accepted.contains(&issued(2)), "the launch goes first: {accepted:?}");
     let launched = world.feed(Input::Launched { run_id: RUN });

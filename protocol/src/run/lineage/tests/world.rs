@@ -12,6 +12,7 @@ use crate::run::admission::{KeyFact, SlotFact, StartFacts};
 use crate::run::guards::Rules;
 use crate::run::lineage::{Input, KnownRun, Lineage, Output, RunLimits, Start};
 use crate::run::worker::CallResult;
+use crate::wire::actions::WhenBusy;
 
 pub(super) const RUN: RunId = RunId::new(1);
 pub(super) const AGENT: AgentId = AgentId::new(1);
@@ -22,6 +23,8 @@ pub(super) const FINE: StartFacts = StartFacts {
     attachment_unknown: false,
     storage_low: false,
     slot: SlotFact::Granted,
+    when_busy: WhenBusy::Reject,
+    is_head: false,
 };
 
 pub(super) fn session() -> Lineage<Rules> {

@@ -1,0 +1,107 @@
+//! What a session is asked, and how it answers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{AskId, Revision, RunId, TurnId};
+use crate::instant::Instant;
+use crate::journal::row::Outcome;
+use crate::run::admission::{StartFacts, StartRefusal};
+
+/// A start asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Start {
+    /// Who waits for the answer.
+    pub ask: AskId,
+    /// A fresh run id.
+    pub run_id: RunId,
+    /// A fresh turn id.
+    pub turn_id: TurnId,
+    /// What else is known about it.
+    pub facts: StartFacts,
+}
+
+/// What the store knows of a run that the machine does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KnownRun {
+    /// The session never had it.
+    Never,
+    /// It ended before.
+    Ended {
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// The answer to a start that was not refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum StartAnswer {
+    /// The turn was accepted and its worker launched.
+    Started {
+        /// The run.
+        run_id: RunId,
+        /// The turn.
+        turn_id: TurnId,
+        /// When.
+        pending_started_at: Instant,
+        /// The revision that accepted it.
+        revision: Revision,
+    },
+    /// The message waits in the queue, stable (STR-09).
+    Queued {
+        /// The turn it will be.
+        turn_id: TurnId,
+        /// Its place, from 1.
+        position: u32,
+        /// The revision that took it.
+        revision: Revision,
+    },
+    /// The message was to be queued, and the store did not write it.
+    Unstored,
+    /// The idempotency key had an effect: its first outcome is the answer (ADM-13).
+    Repeated,
+    /// Refused.
+    Refused(StartRefusal),
+}
+
+/// The answer to a change of the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum QueueAnswer {
+    /// The entry is out.
+    Removed {
+        /// The entry.
+        turn_id: TurnId,
+        /// The revision that took it out.
+        revision: Revision,
+    },
+    /// There is no such entry (LIFE-06).
+    Gone,
+    /// Nothing is held any more.
+    Resumed {
+        /// Entries that wait.
+        length: u32,
+        /// The session's revision.
+        revision: Revision,
+    },
+    /// A turn may not start (LIFE-03), or too many changes wait.
+    Refused(StartRefusal),
+    /// The store did not write it.
+    Failed,
+}
+
+/// The answer to a change of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum ChangeAnswer {
+    /// Committed.
+    Committed {
+        /// The revision it made.
+        revision: Revision,
+    },
+    /// Refused; nothing changed.
+    Refused(StartRefusal),
+    /// The store did not take it; nothing changed.
+    Failed,
+}

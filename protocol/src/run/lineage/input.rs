@@ -1,0 +1,191 @@
+use serde::{Deserialize, Serialize};
+
+use super::asks::{KnownRun, Start};
+use crate::ids::{AgentId, AskId, QuestionId, Revision, RunId, Seq, TurnId};
+use crate::instant::Instant;
+use crate::journal::row::{Outcome, Reason};
+use crate::journal::run_journal::RowRef;
+use crate::run::changes::Change;
+use crate::run::worker::CallResult;
+
+/// Commands and facts of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Input {
+    /// Start a turn.
+    Start(Start),
+    /// Stop a run (STOP-01).
+    Stop {
+        /// Who waits for the answer.
+        ask: AskId,
+        /// The run.
+        run_id: RunId,
+        /// What the store knows of it, if the machine does not hold it.
+        known: KnownRun,
+    },
+    /// Answer a question (ASK-01).
+    Answer {
+        /// Who waits for the reply.
+        ask: AskId,
+        /// The question.
+        question_id: QuestionId,
+        /// The version that was answered.
+        version: u64,
+    },
+    /// Change the session (LIFE-03, USE-02).
+    Change(Change),
+    /// The commit of a change was answered: committed.
+    ChangeCommitted {
+        /// The change.
+        ask: AskId,
+        /// The session's revision after it.
+        revision: Revision,
+    },
+    /// The commit of a change was answered: nothing was written.
+    ChangeFailed {
+        /// The change.
+        ask: AskId,
+    },
+    /// Take an entry out of the queue (LIFE-06).
+    RemoveQueued {
+        /// Who waits for the answer.
+        ask: AskId,
+        /// The entry.
+        turn_id: TurnId,
+    },
+    /// End the hold of the queue (LIFE-07).
+    ResumeQueue {
+        /// Who waits for the answer.
+        ask: AskId,
+    },
+    /// Process start after recovery, or a freed slot: one attempt to start the queue's head (STR-12).
+    QueueTriggered,
+    /// A change of the queue was written.
+    QueueCommitted {
+        /// The session's revision after it.
+        revision: Revision,
+    },
+    /// A change of the queue failed; nothing was written.
+    QueueCommitFailed,
+    /// The server stops: no entry of the queue is started any more (RST-12).
+    ServerStopping,
+    /// End a run, because the server stops (RST-12).
+    EndByServer {
+        /// The run.
+        run_id: RunId,
+        /// Why.
+        reason: Reason,
+    },
+    /// Give up the cached agent, unless the session has a row (REG-13).
+    Evict,
+    /// Settle a run that was found without settlement at process start (RST-01).
+    Recover {
+        /// The run.
+        run_id: RunId,
+        /// Its turn.
+        turn_id: TurnId,
+        /// When it was accepted.
+        pending_started_at: Instant,
+        /// The last row of its journal.
+        last_seq: Seq,
+        /// The semantic terminal in its journal, if any.
+        terminal: Option<Outcome>,
+    },
+    /// A commit for the run was answered.
+    Committed {
+        /// The run.
+        run_id: RunId,
+        /// The session's revision after it.
+        revision: Revision,
+        /// The number of the terminal row it added, if any.
+        terminal_seq: Option<Seq>,
+    },
+    /// A commit for the run failed; nothing was written.
+    CommitFailed {
+        /// The run.
+        run_id: RunId,
+    },
+    /// A batch of rows was written.
+    Persisted {
+        /// The run.
+        run_id: RunId,
+        /// Number of its first row.
+        first_seq: Seq,
+        /// How many rows.
+        count: u32,
+    },
+    /// A batch of rows failed; none was written.
+    AppendFailed {
+        /// The run.
+        run_id: RunId,
+    },
+    /// The run's worker exists.
+    Launched {
+        /// The run.
+        run_id: RunId,
+    },
+    /// The run's worker could not be made.
+    LaunchFailed {
+        /// The run.
+        run_id: RunId,
+    },
+    /// The worker's first step (REG-01).
+    WorkerBegan {
+        /// The run.
+        run_id: RunId,
+    },
+    /// The worker constructed an agent.
+    AgentConstructed {
+        /// The run.
+        run_id: RunId,
+        /// The agent.
+        agent: AgentId,
+    },
+    /// The worker could not construct an agent.
+    ConstructionFailed {
+        /// The run.
+        run_id: RunId,
+    },
+    /// The worker asks to register its agent (REG-03).
+    RegistrationAsked {
+        /// The run.
+        run_id: RunId,
+    },
+    /// The worker has prepared the prompt and asks to invoke (REG-05).
+    InvocationAsked {
+        /// The run.
+        run_id: RunId,
+        /// The agent.
+        agent: AgentId,
+    },
+    /// The agent produced a row.
+    Produced {
+        /// The run.
+        run_id: RunId,
+        /// The row.
+        row: RowRef,
+    },
+    /// The agent asks a question; the row records it.
+    QuestionAsked {
+        /// The run.
+        run_id: RunId,
+        /// A fresh question id.
+        question_id: QuestionId,
+        /// Whether it asks for a permission.
+        approval: bool,
+        /// The row.
+        row: RowRef,
+    },
+    /// The invocation returned.
+    Returned {
+        /// The run.
+        run_id: RunId,
+        /// How.
+        result: CallResult,
+    },
+    /// The worker has exited, or was lost.
+    WorkerExited {
+        /// The run.
+        run_id: RunId,
+    },
+}
