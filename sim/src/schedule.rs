@@ -15,6 +15,17 @@ pub struct Course {
     pub skipped: Vec<usize>,
     /// What the last step broke.
     pub broken: Option<Broken>,
+    /// Of a walk: what each step found.
+    pub found: Vec<Found>,
+}
+
+/// What a step found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The state of the session machine.
+    pub state: &'static str,
+    /// Records that the play held.
+    pub records: usize,
 }
 
 /// Picks one of the choices of a state.
@@ -62,6 +73,7 @@ impl Course {
             }
             let Some(index) = picker.pick(&enabled) else { return };
             let label = enabled.swap_remove(index);
+            self.found.push(Found { state: play.state_name(), records: play.records().len() });
             let result = play.take(&label);
             self.note(play, label, result);
         }

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
     arguments.ring.check()?;
     let settings = settings(&arguments.scenarios)?;
     let started = Instant::now();
-    let mut hunt = Hunt::default();
+    let mut hunt = Hunt { is_whole: arguments.scenarios.is_empty(), ..Hunt::default() };
     let seeds = match &arguments.seeds {
         Some(seeds) => {
             for seed in seeds.clone() {
@@ -104,6 +104,11 @@ fn object(hunt: &Hunt, seeds: &Range<u64>, kept: &[Kept]) -> Value {
         "violations": violations,
         "broken_schedules": hunt.broken,
         "faults": hunt.tally.faults(),
+        "cells": {
+            "tried": hunt.tally.cells_tried(),
+            "untried": hunt.tally.cells_untried().len(),
+        },
+        "untried_cells": hunt.tally.cells_untried(),
         "sometimes": hunt.tally.marks(),
         "missing": hunt.tally.missing(),
         "scope": WIDE.scope().to_string(),
@@ -124,7 +129,8 @@ fn report(hunt: &Hunt, seeds: &Range<u64>, kept: &[Kept], took: Duration) -> Str
     let seconds = took.as_secs_f64().max(0.001);
     let mut text = format!(
         "{} schedules of at most {} steps, {} transitions in {seconds:.1} s ({:.0}/s), seeds {}..{}\n\
-         scope {}; strategies: {} (pct depth {PCT_DEPTH})\nfaults: {}\nsometimes: {}\n",
+         scope {}; strategies: {} (pct depth {PCT_DEPTH})\nfaults: {}\nsometimes: {}\n\
+         cells of the session machine: {} tried, {} not\n",
         tally.schedules,
         tally.steps_max,
         tally.transitions,
@@ -135,21 +141,22 @@ fn report(hunt: &Hunt, seeds: &Range<u64>, kept: &[Kept], took: Duration) -> Str
         strategies.join(", "),
         counts(tally.faults()),
         counts(tally.marks()),
+        tally.cells_tried(),
+        tally.cells_untried().len(),
     );
     for kept in kept {
         text.push('\n');
         text.push_str(&kept.report);
     }
-    let missing = tally.missing();
-    if !missing.is_empty() {
-        text.push_str(&format!(
-            "never seen, so this hunt proves nothing about it: {}\n",
-            missing.join(", ")
-        ));
-    } else if tally.schedules < JUDGED_SCHEDULES_MIN {
+    let missing = tally.missing().join(", ");
+    if tally.schedules < JUDGED_SCHEDULES_MIN {
         text.push_str(&format!(
             "short: what was never seen counts from {JUDGED_SCHEDULES_MIN} schedules on\n"
         ));
+    } else if hunt.is_whole && !missing.is_empty() {
+        text.push_str(&format!("never seen, so this hunt proves nothing about it: {missing}\n"));
+    } else if !missing.is_empty() {
+        text.push_str(&format!("never seen in these scenarios: {missing}\n"));
     }
     match hunt.broken {
         0 => text.push_str("no rule broken\n"),

@@ -38,6 +38,9 @@ pub trait Play {
     /// [`NotTaken::NotEnabled`] changes nothing; behind [`NotTaken::Broken`] the play is over.
     fn take(&mut self, label: &str) -> Result<(), NotTaken>;
 
+    /// The state of the session machine, as its matrix names it.
+    fn state_name(&self) -> &'static str;
+
     /// The Records of all steps since the session began, the scenario's own begin included; none when they
     /// are not kept.
     fn records(&self) -> &[Record];
@@ -95,6 +98,10 @@ impl<G: Guards> Play for World<G> {
         self.choices(&mut choices);
         let choice = choices.into_iter().find(|choice| self.label(*choice) == label);
         Ok(attempt(self, choice.ok_or(NotTaken::NotEnabled)?)?)
+    }
+
+    fn state_name(&self) -> &'static str {
+        World::state_name(self)
     }
 
     fn records(&self) -> &[Record] {

@@ -1,35 +1,42 @@
 //! What a hunt has seen, so that a hunt that saw nothing is not taken for one that found nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Strategy;
+use super::cells::{self, Cell};
 use crate::schedule::{Course, words};
 
 /// Every kind of fault there is.
-pub const FAULTS: [&str; 9] = [
+pub const FAULTS: [&str; 11] = [
     "admission_failed",
     "append_failed",
+    "append_unknown",
     "compensation_failed",
     "construction_failed",
     "crash",
     "drop",
     "launch_failed",
     "lost",
+    "save_failed",
     "settlement_failed",
 ];
 
 /// Choices that a hunt must take some time: each is a way a run goes on that a wrong hunt would never reach.
-pub const MARKS: [&str; 18] = [
+pub const MARKS: [&str; 22] = [
     "admitted",
+    "answer_question",
     "began",
     "compensated",
     "completed",
     "constructed",
+    "end",
+    "evict",
     "exited",
     "failed",
     "invocation_asked",
     "launched",
     "persisted",
+    "question",
     "registration_asked",
     "settled",
     "start",
@@ -41,7 +48,7 @@ pub const MARKS: [&str; 18] = [
 ];
 
 /// A hunt of fewer schedules is not judged by what it did not see.
-pub const JUDGED_SCHEDULES_MIN: u64 = 500;
+pub const JUDGED_SCHEDULES_MIN: u64 = 4_000;
 
 /// Counts of one hunt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,6 +62,7 @@ pub struct Tally {
     strategies: BTreeMap<Strategy, u64>,
     /// By verb and name.
     choices: BTreeMap<(String, String), u64>,
+    cells: BTreeSet<Cell>,
 }
 
 impl Tally {
@@ -69,6 +77,22 @@ impl Tally {
             let key = if verb == "fault" { "fault" } else { "" };
             *self.choices.entry((key.to_owned(), name.to_owned())).or_default() += 1;
         }
+    }
+
+    /// Adds the cells that a schedule tried.
+    pub(super) fn count_cells(&mut self, tried: BTreeSet<Cell>) {
+        self.cells.extend(tried);
+    }
+
+    /// How many cells of the session machine's matrix were tried.
+    pub fn cells_tried(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// The cells in which an input does something and that were not tried, as `<state> + <input>`.
+    pub fn cells_untried(&self) -> Vec<String> {
+        let all = cells::all();
+        all.difference(&self.cells).map(|(state, input)| format!("{state} + {input}")).collect()
     }
 
     /// Schedules by strategy.

@@ -16,6 +16,7 @@ use std::hash::{Hash, Hasher};
 
 use runwarden_protocol::ids::{Revision, SessionId};
 use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::machine::Machine;
 use runwarden_protocol::record::Record;
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{Lineage, RunLimits};
@@ -85,6 +86,11 @@ impl<G: Guards> World<G> {
     /// The time.
     pub fn now(&self) -> Instant {
         self.now
+    }
+
+    /// The state of the machine, as its matrix names it.
+    pub fn state_name(&self) -> &'static str {
+        self.lineage.state_name()
     }
 
     /// This world, and from here on the Records of its steps.
