@@ -23,10 +23,11 @@ const OF_MODULES: [&str; 6] = [
 ];
 
 /// Tests of the page with states that a real server is not brought into at will; they bring their own.
-const OF_THE_PAGE: [&str; 3] = ["page.test.mjs", "queue.test.mjs", "steer.test.mjs"];
+const OF_THE_PAGE: [&str; 2] = ["page.test.mjs", "steer.test.mjs"];
 
 /// Tests of the page and the server together.
-const OF_BOTH: [&str; 3] = ["journey.test.mjs", "talking.test.mjs", "wire.test.mjs"];
+const OF_BOTH: [&str; 4] =
+    ["queue.test.mjs", "journey.test.mjs", "talking.test.mjs", "wire.test.mjs"];
 
 /// Two agents to choose from.
 const AGENTS: &str = r#"
