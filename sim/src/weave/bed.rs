@@ -38,6 +38,8 @@ pub struct Bed {
     pub agents: Agents,
     /// Limits of the next server that starts.
     pub limits: RunLimits,
+    /// Runs at once, of the next server that starts.
+    pub slots: SlotLimits,
     /// Sessions that keep an agent, of the next server that starts.
     pub agents_kept_max: u32,
     host: Host,
@@ -106,7 +108,7 @@ impl Bed {
         let store = ModelStore::open(&self.disk, world.clone());
         let config = HubConfig {
             runs: self.limits,
-            slots: SlotLimits::default(),
+            slots: self.slots,
             agents_kept_max: self.agents_kept_max,
             server_build: "simulated".to_owned(),
             agents: vec![self.agents.factory(world.clone())],
@@ -191,6 +193,7 @@ impl Bed {
             disk: Disk::new(executor.stream()),
             agents: Agents::default(),
             limits: RunLimits::default(),
+            slots: SlotLimits::default(),
             agents_kept_max: AGENT_CACHE_CAP,
             host: Host(0),
             hub: None,

@@ -17,8 +17,8 @@ use runwarden_runtime::ports::store::{
 use runwarden_runtime::ports::{Store, StoreFailure};
 
 use super::super::executor::lock;
-use super::ModelStore;
 use super::data::{Data, StoredSession};
+use super::{Faults, ModelStore};
 
 impl Store for ModelStore {
     fn store_id(&self) -> StoreId {
@@ -36,8 +36,12 @@ impl Store for ModelStore {
 
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreFailure> {
         let is_stable = !matches!(commit, Commit::StartWorker { .. });
-        let is_settlement = matches!(commit, Commit::Settle(_));
-        let fails = |shared: &mut super::Shared, _| shared.commit_fails(is_settlement);
+        let planned: fn(&mut Faults) -> Option<&mut u32> = match commit {
+            Commit::Settle(_) => |faults| Some(&mut faults.settlements_fail),
+            Commit::Admit(_) => |faults| Some(&mut faults.admissions_fail),
+            _ => |_| None,
+        };
+        let fails = |shared: &mut super::Shared, _| shared.commit_fails(planned);
         self.write(is_stable, fails, |data| data.carry_out(commit)).await
     }
 

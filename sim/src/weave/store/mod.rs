@@ -48,6 +48,8 @@ pub struct Faults {
     pub no_append_before: Option<Instant>,
     /// So many settlements fail from now on.
     pub settlements_fail: u32,
+    /// So many admissions of turns fail from now on.
+    pub admissions_fail: u32,
     /// So many reads of a model context fail from now on.
     pub contexts_fail: u32,
 }
@@ -143,12 +145,14 @@ impl ModelStore {
 }
 
 impl Shared {
-    fn commit_fails(&mut self, is_settlement: bool) -> bool {
-        if is_settlement && self.faults.settlements_fail > 0 {
-            self.faults.settlements_fail -= 1;
-            return true;
+    fn commit_fails(&mut self, fault: impl FnOnce(&mut Faults) -> Option<&mut u32>) -> bool {
+        match fault(&mut self.faults) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            Some(_) | None => self.random.chance(self.faults.commit_permille),
         }
-        self.random.chance(self.faults.commit_permille)
     }
 
     fn context_fails(&mut self) -> bool {
