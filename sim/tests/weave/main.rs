@@ -6,6 +6,7 @@ mod connections;
 mod determinism;
 mod journal;
 mod questions;
+mod queue;
 mod random;
 mod recovery;
 mod starts;
