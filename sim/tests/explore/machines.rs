@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 const INTRO: &str = "\
 Diagram and matrix are made of the same data: every input was injected into every kind of state that the laws reach from
 the begin of the machine (`protocol/src/laws.rs`). A state is written where it comes next, `stays` where nothing changes its
-kind, `rejected` with its code where no table lists the input. Several results depend on the rest of the state.
+kind, `rejected` with its code where no table lists the input. Several results depend on the rest of the state. A state that
+is not here was not reached in the scope of the laws; a cell that was reached and not tried would fail their test.
 Written by `RUNWARDEN_BLESS=1 cargo test -p runwarden-sim --test explore machines`; a test keeps the page equal.
 ";
 

@@ -8,6 +8,12 @@ use runwarden_sim::scenarios::{ALL, Scenario, Variant};
 
 const HEAD: &str = "scenario | machines | scope | states | transitions | broken | choices";
 
+/// The families of rules of a run's life.
+const FAMILIES: [&str; 14] = [
+    "adm", "reg", "stop", "rec", "own", "jrn", "trn", "str", "ask", "life", "lim", "use", "rst",
+    "obs",
+];
+
 /// Choices behind its begin that a race of start-up or completion takes at most, by the catalogue's promise.
 const CHOICES_MAX: usize = 8;
 
@@ -124,7 +130,46 @@ fn page_of(table: &str) -> String {
             "| {id} {name} | `{machines}` | {broken} | {states} | {choices} | {held} | {scope} |"
         ));
     }
+    lines.push(String::new());
+    lines.push("## Rules without a faulty variant".to_owned());
+    lines.push(String::new());
+    lines.push("Rules of a run's life that are tagged `explore` or `sim` and that neither a scenario above nor one of its".to_owned());
+    lines.push("variants names. Some wait for parts that are not delivered yet, some are proved without a wrong machine.".to_owned());
+    lines.push(String::new());
+    lines.push(unnamed_rules().join(", "));
     lines.join("\n") + "\n"
+}
+
+/// Rules that a search should show broken, and that no scenario with a variant lists.
+fn unnamed_rules() -> Vec<String> {
+    let mut named: Vec<String> = Vec::new();
+    let catalogue = include_str!("../../../docs/spec/scenarios.toml");
+    for scenario in ALL {
+        named.extend(scenario.variants.iter().map(|variant| variant.rule.to_owned()));
+        let id = format!("id = {:?}\n", scenario.id);
+        let entry = catalogue.split("[[scenario]]").find(|entry| entry.contains(&id));
+        let rules = entry.and_then(|entry| entry.split("rules = [").nth(1)?.split(']').next());
+        let rules = rules.unwrap_or_default().split(", ").map(|rule| rule.trim_matches('"'));
+        named.extend(rules.map(str::to_owned));
+    }
+    let pages = FAMILIES.iter().map(|family| {
+        let path = root().join(format!("docs/spec/run/{family}.md"));
+        fs::read_to_string(path).expect("the rules can be read")
+    });
+    let rules: Vec<_> = pages.flat_map(|page| searched_rules(&page)).collect();
+    assert!(rules.len() > 60, "{rules:?}");
+    rules.into_iter().filter(|rule| !named.contains(rule)).collect()
+}
+
+/// The rules of a page whose evidence is a search or a simulation.
+fn searched_rules(page: &str) -> Vec<String> {
+    let rule = |line: &str| {
+        let (id, text) = line.strip_prefix("- **")?.split_once("**")?;
+        let tags = text.rsplit_once('[')?.1.trim_end().trim_end_matches(']');
+        let is_searched = tags.split(", ").any(|tag| tag == "explore" || tag == "sim");
+        is_searched.then(|| id.to_owned())
+    };
+    page.lines().filter_map(rule).collect()
 }
 
 fn table() -> String {
