@@ -208,7 +208,7 @@ fn a_session_that_cannot_be_loaded_becomes_a_new_one_that_is_told_the_conversati
 
 #[test]
 fn models_and_modes_are_chosen_and_a_change_of_mode_is_shown() {
-    let extra = json!({"model": "large", "mode": "Plan"});
+    let extra = json!({"model": "Large", "mode": "Plan"});
     let started = start_configured("chooses", extra);
     let profile = block_on(started.factory.probe()).unwrap();
     assert_eq!(profile.models, ["small", "large"]);

@@ -139,10 +139,15 @@ impl<W> Shared<W> {
         let capabilities =
             AgentCapabilities { resume: opened.can_resume, ..AgentCapabilities::default() };
         let models = opened.offer.model_ids();
-        let current = opened.offer.models.as_ref().map(|models| models.current.clone());
+        let choice = opened.offer.models.as_ref();
+        let configured = self.defaults.model.as_deref();
+        let configured = configured
+            .map(|wanted| choice.and_then(|choice| choice.id_of(wanted)).unwrap_or(wanted));
+        let default = configured.or(choice.map(|choice| choice.current.as_str()));
+        let default = default.map(str::to_owned);
         self.learn(|profile| {
             profile.available = true;
-            profile.default_model = self.defaults.model.clone().or(current);
+            profile.default_model = default;
             profile.models = models;
             let declared = profile.clone().declare(context, capabilities);
             *profile = declared.expect("context `own` only where a session can be taken up again");

@@ -133,6 +133,13 @@ impl Choice {
         known.map_or(&self.current, |value| &value.name)
     }
 
+    /// The id of `wanted`, an id or a name, if it is offered.
+    pub(super) fn id_of(&self, wanted: &str) -> Option<&str> {
+        let by_name = || self.values.iter().find(|value| value.name == wanted);
+        let found = self.values.iter().find(|value| value.id == wanted).or_else(by_name);
+        found.map(|value| value.id.as_str())
+    }
+
     /// Chooses `wanted`, an id or a name. Does nothing when it is in force.
     ///
     /// # Errors
@@ -147,12 +154,9 @@ impl Choice {
         if wanted == self.current {
             return Ok(());
         }
-        let by_name = || self.values.iter().find(|value| value.name == wanted);
-        let found = self.values.iter().find(|value| value.id == wanted).or_else(by_name);
-        let Some(found) = found else {
+        let Some(id) = self.id_of(wanted).map(str::to_owned) else {
             return Err(not_offered(what, wanted, &self.values));
         };
-        let id = found.id.clone();
         if id == self.current {
             return Ok(());
         }
