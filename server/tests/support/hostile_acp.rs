@@ -400,7 +400,8 @@ fn say(line: &str) {
 fn note(folder: &str, file: &str, line: &str) {
     let path = Path::new(folder).join(file);
     let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
-    writeln!(file, "{line}").unwrap();
+    // One write, so that the lines of processes that write at once stay apart.
+    file.write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 fn wait_for_ever() -> ! {
