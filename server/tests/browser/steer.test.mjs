@@ -65,7 +65,7 @@ test("a steer is shown until the agent reads it, and one nobody read comes back"
   await stopButton(page).click();
   await idle(page);
   await send(page, "/wedge");
-  await lastAnswer(page).locator(".prose").waitFor();
+  await page.locator(".entry.answer").nth(1).locator(".prose").waitFor();
   await field.fill("Are you there?");
   await field.press("Control+Enter");
   await page.locator(".steer", { hasText: "waits until the agent reads it" }).waitFor();
