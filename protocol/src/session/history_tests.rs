@@ -159,7 +159,10 @@ proptest! {
                 let whole = json_bytes(row) <= ROW_ALONE_BYTES_MAX && row.body.is_some();
                 let id: MessageId = row.message_id.parse().unwrap();
                 let length = lengths.get(id.number() as usize - 1).copied().unwrap_or_default();
-                prop_assert_eq!(whole, length < ROW_ALONE_BYTES_MAX - 1_000);
+                // What a row holds beside its body decides the lengths next to the bound.
+                if length.abs_diff(ROW_ALONE_BYTES_MAX) > 1_000 {
+                    prop_assert_eq!(whole, length < ROW_ALONE_BYTES_MAX);
+                }
             }
             end = page.start;
         }

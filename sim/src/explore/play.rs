@@ -21,6 +21,7 @@ use super::world::{Broken, World};
 /// let mut play = scenario.begin(variant, scenario.budget, Recording::On);
 /// let enabled = play.enabled();
 /// assert!(enabled.iter().any(|label| label == "client-a send stop_run(run_1)"));
+/// play.take("store answer settled(run_1)").expect("the run may end first");
 /// let broken = play.take("client-a send stop_run(run_1)").expect_err("the variant is caught");
 /// assert_eq!(broken.rule(), Some("STOP-06"));
 /// assert!(play.records().len() > 1);
