@@ -148,7 +148,7 @@ fn a_head_that_fails_to_start_holds_the_queue() {
 #[test]
 fn a_message_waits_for_a_slot_and_starts_in_its_session() {
     each_seed(100, async |mut bed| {
-        bed.slots = SlotLimits { server_runs_max: 2, principal_runs_max: 2 };
+        bed.slots = SlotLimits { server_runs_max: 2, principal_runs_max: 16 };
         bed.start().await;
         let mut client = bed.connect().await;
         let mut sessions = Vec::new();
