@@ -163,7 +163,11 @@ fn an_agent_declares_what_its_process_can_do() {
 
 #[test]
 fn a_session_that_can_be_taken_up_is_and_what_is_repeated_of_it_is_not_shown() {
-    for (mode, method) in [("loads", "session/load"), ("resumes", "session/resume")] {
+    for (mode, method) in [
+        ("loads", "session/load"),
+        ("resumes", "session/resume"),
+        ("boasts_resume", "session/load"),
+    ] {
         let started = start(mode);
         assert_eq!(started.agent.conversation(), None);
         block_on(collect(&started.agent, invocation(&["a"], None)));

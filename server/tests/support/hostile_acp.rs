@@ -119,6 +119,9 @@ impl Hostile {
         match self.mode.as_str() {
             "says_nothing" => wait_for_ever(),
             "resumes" => able(json!({"sessionCapabilities": {"resume": {}}})),
+            "boasts_resume" => {
+                able(json!({"loadSession": true, "sessionCapabilities": {"resume": {}}}));
+            }
             "loads" | "refuses_load" | "dies_in_load" | "answers_no_load" => {
                 able(json!({"loadSession": true}));
             }
@@ -152,6 +155,9 @@ impl Hostile {
         note(&self.folder, TOLD, &message.to_string());
         match self.mode.as_str() {
             "refuses_load" => fail(id, -32_002, "no such session"),
+            "boasts_resume" if message["method"] == "session/resume" => {
+                fail(id, -32_601, "unknown");
+            }
             "dies_in_load" => exit(0),
             "answers_no_load" => wait_for_ever(),
             "resumes" => answer(id, &json!({})),
@@ -182,7 +188,7 @@ impl Hostile {
                 }
             }
             "echo" | "light" | "hears_no_end" | "knows_no_errors" | "loads" | "resumes"
-            | "refuses_load" | "dies_in_load" | "answers_no_load" => {
+            | "boasts_resume" | "refuses_load" | "dies_in_load" | "answers_no_load" => {
                 end_with(id, &prompt.to_string())
             }
             "chooses" => {

@@ -75,8 +75,9 @@ pub(super) async fn open<W: World>(
     command: &AcpCommand,
     resume: Option<&str>,
 ) -> Result<Opened, NotOpened> {
-    let way = greet(connection, inbox).await?;
-    if let (Some(way), Some(session_id)) = (way, resume) {
+    let ways = greet(connection, inbox).await?;
+    // Some offer a way that they then do not know.
+    for (way, session_id) in ways.iter().filter_map(|way| Some((*way, resume?))) {
         let taken_up = take_up(world, (connection, inbox), command, (way, session_id)).await;
         match taken_up {
             Ok(opened) => return Ok(opened),
@@ -84,7 +85,7 @@ pub(super) async fn open<W: World>(
                 return Err(NotOpened::LostInLoad(failure));
             }
             Err(failure) => {
-                tracing::info!(%failure, "an agent cannot take up its session; it gets a new one");
+                tracing::info!(%failure, ?way, "an agent cannot take up its session this way");
             }
         }
     }
@@ -96,10 +97,11 @@ pub(super) async fn open<W: World>(
         return Err(malformed("the agent named no session".to_owned()).into());
     }
     let offer = Offer::read(&answer);
-    Ok(Opened { session_id, offer, is_resumed: false, can_resume: way.is_some() })
+    Ok(Opened { session_id, offer, is_resumed: false, can_resume: !ways.is_empty() })
 }
 
-async fn greet(connection: &Connection, inbox: &Inbox<'_>) -> Result<Option<Way>, AgentFailure> {
+/// The ways the agent offers to take up a session, the better one first.
+async fn greet(connection: &Connection, inbox: &Inbox<'_>) -> Result<Vec<Way>, AgentFailure> {
     let client = Implementation::new("runwarden", env!("CARGO_PKG_VERSION"));
     let greeting = InitializeRequest::new(PROTOCOL_VERSION)
         .client_capabilities(ClientCapabilities::default())
@@ -115,11 +117,8 @@ async fn greet(connection: &Connection, inbox: &Inbox<'_>) -> Result<Option<Way>
         )));
     };
     let capabilities = greeted.agent_capabilities;
-    Ok(if capabilities.session_capabilities.resume.is_some() {
-        Some(Way::Resume)
-    } else {
-        capabilities.load_session.then_some(Way::Load)
-    })
+    let resumes = capabilities.session_capabilities.resume.map(|_| Way::Resume);
+    Ok(resumes.into_iter().chain(capabilities.load_session.then_some(Way::Load)).collect())
 }
 
 /// What the agent repeats of the conversation is dropped here: it is in the transcript.
