@@ -7,14 +7,17 @@
 mod client;
 #[path = "support/hostile_acp.rs"]
 mod hostile_acp;
+#[path = "support/polling.rs"]
+mod polling;
 #[path = "support/process.rs"]
 mod process;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use client::Client;
 use hostile_acp::{FOLDER_VARIABLE, MODE_VARIABLE, be_the_agent_if_asked, living, processes, told};
+use polling::poll;
 use process::{Server, Setup};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
@@ -66,17 +69,11 @@ impl Kept {
     /// Waits until the groups of exactly these processes live.
     #[track_caller]
     fn await_living(&self, wanted: &[u32]) {
-        let since = Instant::now();
-        loop {
-            let started = self.started();
-            let alive: Vec<u32> =
-                started.into_iter().filter(|id| !living(&[*id]).is_empty()).collect();
-            if alive == wanted {
-                return;
-            }
-            assert!(since.elapsed() < PATIENCE, "alive are {alive:?}, wanted {wanted:?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        poll(&format!("exactly {wanted:?} live"), PATIENCE, || {
+            let started = self.started().into_iter();
+            let alive: Vec<u32> = started.filter(|id| !living(&[*id]).is_empty()).collect();
+            (alive == wanted).then_some(())
+        });
     }
 
     /// Ends the server; nothing of its agents is left.
@@ -88,11 +85,8 @@ impl Kept {
 }
 
 fn assert_none_left(folder: &Path) {
-    let (groups, since) = (processes(folder), Instant::now());
-    while !living(&groups).is_empty() {
-        assert!(since.elapsed() < PATIENCE, "left: {:?}", living(&groups));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let groups = processes(folder);
+    poll("no process is left", PATIENCE, || living(&groups).is_empty().then_some(()));
 }
 
 #[test]
@@ -151,11 +145,9 @@ fn a_run_that_did_not_call_its_agent_does_not_press_it() {
         let answer = kept.client.stop(&session, &view.run);
         let status = kept.client.follow(&mut view);
         assert_eq!(answer["outcome"] == "accepted", status == "cancelled");
-        let since = Instant::now();
-        while kept.client.try_prompt(&session, "next").kind == "message_refused" {
-            assert!(since.elapsed() < PATIENCE, "not free");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        poll("the session takes a message", PATIENCE, || {
+            (kept.client.try_prompt(&session, "next").kind == "message_ack").then_some(())
+        });
         kept.client.wait_for("the end", |frame| frame.kind == "stream_terminal");
     }
     let told = told(kept.folder.path());

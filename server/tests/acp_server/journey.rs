@@ -5,10 +5,10 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::Agent;
-use super::client::{Client, Frame, LiveView};
+use super::client::{Client, LiveView};
 use super::process::{Server, Setup};
 use super::stored::Stored;
+use super::{Agent, PATIENCE, prompt_when_free};
 use super::{end, rust_agent, session_of, tools};
 
 /// The script as the guide names it.
@@ -114,15 +114,7 @@ fn stop(client: &mut Client, session: &str) {
 
 /// A prompt as soon as the session takes one; the answer.
 fn chat(client: &mut Client, session: &str, text: &str) -> String {
-    let ack = loop {
-        let reply: Frame = client.try_prompt(session, text);
-        if reply.kind == "message_ack" {
-            break reply.data;
-        }
-        assert_eq!(reply.data["code"], "session_busy", "{}", reply.data);
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    };
-    let mut view = LiveView::of(ack["run_id"].as_str().unwrap());
+    let mut view = prompt_when_free(client, session, text, PATIENCE);
     assert_eq!(client.follow(&mut view), "completed");
     view.text()
 }

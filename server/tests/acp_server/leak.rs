@@ -9,10 +9,11 @@ use tempfile::TempDir;
 
 use super::client::Client;
 use super::hostile_acp::{living, processes};
+use super::polling::poll;
 use super::process::{Server, Setup};
 use super::seeded::Seeded;
 use super::stored::Stored;
-use super::{end, hostile, tools};
+use super::{end, hostile, prompt_when_free, tools};
 
 /// Sessions and seconds of the long test.
 const LONG: (usize, u64) = (200, 60);
@@ -124,41 +125,24 @@ impl Bed {
 
     /// Stops what runs, until nothing does.
     fn settle(&mut self) {
-        let since = Instant::now();
         for place in 0..self.sessions.len() {
             self.stop(place);
         }
-        while Stored::open(self.server.state()).unsettled() > 0 {
-            assert!(since.elapsed() < FREE_MAX, "runs are left");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let state = self.server.state();
+        let settled = || (Stored::open(state).unsettled() == 0).then_some(());
+        poll("every run is settled", FREE_MAX, settled);
     }
 
     /// One turn in every session, all of which must take it.
     fn everyone(&mut self, text: &str, outcome: &str) {
-        let since = Instant::now();
-        for place in 0..self.sessions.len() {
-            let session = self.sessions[place].0.clone();
-            let run = loop {
-                let reply = self.client.try_prompt(&session, text);
-                if reply.kind == "message_ack" {
-                    break reply.data["run_id"].as_str().unwrap().to_owned();
-                }
-                assert!(since.elapsed() < FREE_MAX * 4, "{session} stays busy: {}", reply.data);
-                std::thread::sleep(Duration::from_millis(20));
-            };
-            self.sessions[place].1 = Some(run);
+        for (session, run) in &mut self.sessions {
+            *run = Some(prompt_when_free(&mut self.client, session, text, FREE_MAX * 4).run);
         }
-        let limit = Instant::now() + FREE_MAX * 4;
+        let state = self.server.state();
         for (_, run) in &self.sessions {
             let run = run.as_deref().unwrap();
-            loop {
-                match Stored::open(self.server.state()).run(run).and_then(|run| run.outcome) {
-                    Some(ended) => break assert_eq!(ended, outcome, "{run}"),
-                    None => assert!(Instant::now() < limit, "{run} does not end"),
-                }
-                std::thread::sleep(Duration::from_millis(10));
-            }
+            let ended = || Stored::open(state).run(run).and_then(|run| run.outcome);
+            assert_eq!(poll(&format!("{run} ends"), FREE_MAX * 4, ended), outcome, "{run}");
         }
     }
 

@@ -10,6 +10,8 @@ mod hostile_acp;
 mod journey;
 mod leak;
 mod misbehaviour;
+#[path = "../support/polling.rs"]
+mod polling;
 #[path = "../support/process.rs"]
 mod process;
 #[path = "../support/rust_agent.rs"]
@@ -22,10 +24,11 @@ mod stored;
 mod tools;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use client::Client;
+use client::{Client, LiveView};
 use hostile_acp::{FOLDER_VARIABLE, MODE_VARIABLE, living, processes};
+use polling::poll;
 use process::Server;
 use serde_json::json;
 
@@ -84,14 +87,22 @@ fn session_of(client: &mut Client, agent: &str) -> String {
     session
 }
 
+/// A prompt as soon as the session takes one.
+fn prompt_when_free(client: &mut Client, session: &str, text: &str, limit: Duration) -> LiveView {
+    poll(&format!("{session} takes a message"), limit, || {
+        let reply = client.try_prompt(session, text);
+        if reply.kind == "message_ack" {
+            return Some(LiveView::of(reply.data["run_id"].as_str().unwrap()));
+        }
+        assert_eq!(reply.data["code"], "session_busy", "{}", reply.data);
+        None
+    })
+}
+
 /// Waits until no process of these folders is left.
 fn assert_no_process<'a>(folders: impl Iterator<Item = &'a Path>) {
     let groups: Vec<u32> = folders.flat_map(processes).collect();
-    let since = Instant::now();
-    while !living(&groups).is_empty() {
-        assert!(since.elapsed() < PATIENCE, "left of {}: {:?}", groups.len(), living(&groups));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    poll("no process is left", PATIENCE, || living(&groups).is_empty().then_some(()));
 }
 
 /// Ends the server as an operator does; whatever its agents were doing, nothing of them is left.

@@ -8,15 +8,13 @@ use tempfile::TempDir;
 
 use super::client::{Client, LiveView};
 use super::hostile_acp::told;
+use super::polling::poll;
 use super::process::Setup;
 use super::stored::Stored;
-use super::{end, hostile, processes, session_of};
+use super::{PATIENCE, end, hostile, processes, prompt_when_free, session_of};
 
 /// From Stop, or from the end of a run, until the session takes the next message (STOP-20).
 const FREE_MAX: Duration = Duration::from_secs(12);
-
-/// How often a busy session is asked again.
-const ASK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A way to misbehave, how its run ends, and how many processes it takes.
 struct Case {
@@ -90,16 +88,8 @@ impl Bed {
     }
 
     /// Asks for a run until the session takes it.
-    fn prompt_when_free(&mut self, session: &str, since: Instant) -> LiveView {
-        loop {
-            let reply = self.client.try_prompt(session, "next");
-            if reply.kind == "message_ack" {
-                return LiveView::of(reply.data["run_id"].as_str().unwrap());
-            }
-            assert_eq!(reply.data["code"], "session_busy", "{}", reply.data);
-            assert!(since.elapsed() < FREE_MAX, "{session} is not free");
-            std::thread::sleep(ASK_AGAIN);
-        }
+    fn prompt_when_free(&mut self, session: &str) -> LiveView {
+        prompt_when_free(&mut self.client, session, "next", FREE_MAX)
     }
 
     fn end(self, modes: impl Iterator<Item = &'static str>) {
@@ -132,27 +122,20 @@ fn what_goes_wrong_by_itself_ends_in_one_true_terminal_and_frees_the_session() {
         .collect();
     for (case, (session, run)) in OF_ITSELF.iter().zip(&runs) {
         let mode = case.mode;
-        let stored = settled(&mut bed, run);
-        assert_eq!(stored.as_deref(), Some(case.outcome), "{mode}");
+        assert_eq!(settled(&bed, run), case.outcome, "{mode}");
         assert_one_terminal(bed.server.state(), run, case.outcome, mode);
         assert_eq!(processes(&bed.folder(mode)).len(), case.processes, "{mode}");
-        let next = bed.prompt_when_free(session, Instant::now());
-        let ended = settled(&mut bed, &next.run).unwrap();
+        let next = bed.prompt_when_free(session);
+        let ended = settled(&bed, &next.run);
         assert_one_terminal(bed.server.state(), &next.run, &ended, mode);
     }
     bed.end(modes());
 }
 
 /// The outcome of a run, once it is settled.
-fn settled(bed: &mut Bed, run: &str) -> Option<String> {
-    let since = Instant::now();
-    loop {
-        let stored = Stored::open(bed.server.state()).run(run).and_then(|run| run.outcome);
-        if stored.is_some() || since.elapsed() > super::PATIENCE {
-            return stored;
-        }
-        std::thread::sleep(ASK_AGAIN);
-    }
+fn settled(bed: &Bed, run: &str) -> String {
+    let stored = || Stored::open(bed.server.state()).run(run).and_then(|run| run.outcome);
+    poll(&format!("{run} is settled"), PATIENCE, stored)
 }
 
 /// REG-15 [e2e], STOP-20 [e2e]: whatever an agent does with `session/cancel`, the run is `cancelled` once,
@@ -175,7 +158,7 @@ fn stop_frees_the_session_whatever_the_agent_does() {
         bed.client.send("stop_run", json!({"session_id": session, "run_id": run}));
     }
     let mut waiting: Vec<_> = working.iter().collect();
-    while !waiting.is_empty() {
+    poll("every session is free", FREE_MAX, || {
         waiting.retain(|(mode, session, _)| {
             let reply = bed.client.try_prompt(session, "next");
             if reply.kind != "message_ack" {
@@ -187,9 +170,8 @@ fn stop_frees_the_session_whatever_the_agent_does() {
             bed.client.send("stop_run", next);
             false
         });
-        assert!(waiting.is_empty() || since.elapsed() < FREE_MAX, "busy: {waiting:?}");
-        std::thread::sleep(ASK_AGAIN);
-    }
+        waiting.is_empty().then_some(())
+    });
     for (mode, _, run) in &working {
         assert_one_terminal(bed.server.state(), run, "cancelled", mode);
         let stored = Stored::open(bed.server.state()).run(run).unwrap();
@@ -205,9 +187,8 @@ fn stop_frees_the_session_whatever_the_agent_does() {
 fn begun(bed: &mut Bed, mode: &str, view: &mut LiveView) {
     if mode.starts_with("says_nothing") {
         let folder = bed.folder(mode);
-        while processes(&folder).is_empty() {
-            std::thread::sleep(ASK_AGAIN);
-        }
+        let started = || (!processes(&folder).is_empty()).then_some(());
+        poll("its process is started", PATIENCE, started);
     } else if mode.starts_with("asks") {
         bed.client.wait_for("question", |frame| frame.kind == "question_asked");
     } else {
@@ -222,7 +203,7 @@ fn an_idle_agent_that_died_is_replaced() {
     let mut bed = Bed::start(modes.into_iter());
     let session = session_of(&mut bed.client, "dies_after");
     for turn in 1..=3 {
-        let mut view = bed.prompt_when_free(&session, Instant::now());
+        let mut view = bed.prompt_when_free(&session);
         assert_eq!(bed.client.follow(&mut view), "completed");
         assert_eq!(processes(&bed.folder("dies_after")).len(), turn);
         assert_eq!(view.text().contains("The conversation so far"), turn > 1, "{}", view.text());
@@ -251,16 +232,15 @@ fn a_session_that_cannot_be_loaded_again_goes_on() {
     bed.client = Client::open(&bed.server);
     for ((mode, count), session) in MODES.iter().zip(&sessions) {
         bed.client.open_session(session);
-        let mut view = bed.prompt_when_free(session, Instant::now());
+        let mut view = bed.prompt_when_free(session);
         let folder = bed.folder(mode);
         if *mode == "answers_no_load" {
-            while !told(&folder).contains("session/load") {
-                std::thread::sleep(ASK_AGAIN);
-            }
+            let asked = || told(&folder).contains("session/load").then_some(());
+            poll("it is asked to load", PATIENCE, asked);
             let stop = json!({"session_id": session, "run_id": view.run});
             bed.client.send("stop_run", stop);
             assert_eq!(bed.client.follow(&mut view), "cancelled");
-            bed.prompt_when_free(session, Instant::now());
+            bed.prompt_when_free(session);
         } else {
             assert_eq!(bed.client.follow(&mut view), "completed", "{mode}");
             assert!(view.text().contains("User: remember the sea"), "{mode}: {}", view.text());
