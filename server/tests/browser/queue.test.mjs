@@ -1,37 +1,11 @@
 /** Messages that wait, against the server of `RUNWARDEN_URL` or the mock. */
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
-import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, send, shot, stopButton, target } from "./support.mjs";
+import { test } from "node:test";
+import { idle, lastAnswer, openTab, send, shot, stopButton } from "./support.mjs";
+import { context, page, useTab } from "./tab.mjs";
 
-let browser;
-let server;
-let context;
-let page;
-
-before(async () => {
-  browser = await launch();
-  server = await target();
-  const first = await openWindow(browser, server.url);
-  ({ context } = first);
-  await connected(first.page);
-  await first.page.close();
-});
-
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
-
-beforeEach(async () => {
-  page = await openTab(context, server.url.split("#")[0]);
-  await newSession(page);
-});
-
-afterEach(async () => {
-  assert.deepEqual(page.problems, []);
-  await page.close();
-});
+useTab();
 
 // STR-21 [browser], UIX-20 [browser]: queue, hold and phase are the same in every window and after a reload; a held queue names its code and goes on when resumed.
 test("messages wait their turn in every window, are held by Stop and resumed", async () => {

@@ -1,39 +1,11 @@
 /** Steers of a running answer, against the server of `RUNWARDEN_URL` or the mock. */
 
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
-import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, send, shot, stopButton, target } from "./support.mjs";
-import { intercept } from "./wire.mjs";
+import { test } from "node:test";
+import { idle, lastAnswer, send, shot, stopButton } from "./support.mjs";
+import { page, useTab, wire } from "./tab.mjs";
 
-let browser;
-let server;
-let context;
-let page;
-let wire;
-
-before(async () => {
-  browser = await launch();
-  server = await target();
-  const first = await openWindow(browser, server.url);
-  ({ context } = first);
-  await connected(first.page);
-  await first.page.close();
-});
-
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
-
-beforeEach(async () => {
-  page = await openTab(context, server.url.split("#")[0], async (tab) => { wire = await intercept(tab); });
-  await newSession(page);
-});
-
-afterEach(async () => {
-  assert.deepEqual(page.problems, []);
-  await page.close();
-});
+useTab({ intercepts: true });
 
 // STR-02 [browser]: a refused steer comes back as draft and changes nothing.
 test("a steer that is refused is a draft again", async () => {

@@ -1,39 +1,12 @@
 /** The page on a bad wire, against the server of `RUNWARDEN_URL` or the mock. */
 
 import assert from "node:assert/strict";
-import { after, before, beforeEach, afterEach, test } from "node:test";
-import { connected, idle, lastAnswer, launch, newSession, openTab, openWindow, partsOf, send, shot, stopButton, target, transcriptOf, until } from "./support.mjs";
+import { test } from "node:test";
+import { connected, idle, lastAnswer, openTab, partsOf, send, shot, stopButton, transcriptOf, until } from "./support.mjs";
+import { context, page, server, useTab, wire } from "./tab.mjs";
 import { intercept } from "./wire.mjs";
 
-let browser;
-let server;
-let context;
-let page;
-let wire;
-
-before(async () => {
-  browser = await launch();
-  server = await target();
-  const first = await openWindow(browser, server.url);
-  ({ context } = first);
-  await connected(first.page);
-  await first.page.close();
-});
-
-after(async () => {
-  await browser?.close();
-  server?.close();
-});
-
-beforeEach(async () => {
-  page = await openTab(context, server.url.split("#")[0], async (tab) => { wire = await intercept(tab); });
-  await newSession(page);
-});
-
-afterEach(async () => {
-  assert.deepEqual(page.problems, []);
-  await page.close();
-});
+useTab({ intercepts: true });
 
 test("a cut during a run keeps the view, and the reconnected page goes on with it", async () => {
   await send(page, "/slow");
