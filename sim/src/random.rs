@@ -25,6 +25,16 @@ impl Random {
         usize::try_from(product >> 64).expect("it is below a usize")
     }
 
+    /// Whether something happens that happens `permille` times in a thousand.
+    pub fn chance(&mut self, permille: u32) -> bool {
+        self.below(1_000) < permille as usize
+    }
+
+    /// Another stream that this one decides.
+    pub const fn fork(&mut self) -> Self {
+        Self(self.next())
+    }
+
     /// True in one of `times` cases.
     pub fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0

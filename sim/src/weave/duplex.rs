@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use futures_io::{AsyncRead, AsyncWrite};
 
 use super::executor::lock;
-use super::random::Random;
+use crate::random::Random;
 
 /// Bytes that wait in one direction.
 const WINDOW_BYTES: usize = 65_536;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use runwarden_protocol::instant::Instant;
 
-use super::random::Random;
+use crate::random::Random;
 
 /// When a simulation begins; not zero, so that a forgotten time shows.
 const START: Instant = Instant::from_millis(1_000_000);
@@ -100,7 +100,7 @@ impl Executor {
 
     /// A number for whoever needs a random one.
     pub fn random(&self) -> u64 {
-        lock(&self.state).entropy.number()
+        lock(&self.state).entropy.next()
     }
 
     /// A stream of its own for one part of the simulation.

@@ -14,15 +14,14 @@ mod bed;
 mod client;
 mod duplex;
 mod executor;
-mod random;
 mod store;
 mod world;
 
+pub use crate::random::Random;
 pub use agents::{Act, AgentEvent, Agents, Construct, Manner, Script};
 pub use bed::{Bed, OWNER, Went};
 pub use client::{Client, Frame};
 pub use duplex::{End, duplex};
 pub use executor::{Executor, Host, Stuck};
-pub use random::Random;
 pub use store::{Data, Disk, Faults, ModelStore, StoredRun, StoredSession};
 pub use world::{SimWorld, Sleep};

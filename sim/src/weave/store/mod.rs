@@ -13,8 +13,8 @@ use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_runtime::ports::StoreFailure;
 
 use super::executor::lock;
-use super::random::Random;
 use super::world::SimWorld;
+use crate::random::Random;
 pub use data::{Data, StoredRun, StoredSession};
 
 /// The longest a call takes before it is carried out, and again before it is answered, in milliseconds. Whole
@@ -68,7 +68,7 @@ impl Disk {
         let shared = Shared {
             durable: Data::default(),
             stable: Data::default(),
-            name: random.number(),
+            name: random.next(),
             faults: Faults::default(),
             random,
         };
@@ -84,7 +84,7 @@ impl Disk {
     pub fn lose_power(&self) {
         let mut shared = lock(&self.shared);
         shared.durable = shared.stable.clone();
-        shared.name = shared.random.number();
+        shared.name = shared.random.next();
     }
 
     /// What is stored.
