@@ -14,6 +14,7 @@ pub mod json_bytes;
 pub mod laws;
 pub mod machine;
 pub mod matrix;
+pub mod race;
 pub mod record;
 pub mod run;
 pub mod session;

@@ -222,3 +222,12 @@ fn recorded_inputs_shrink_to_those_that_break_the_invariant() {
     assert!(replayed.is_met && replayed.digest == small.digest);
     assert!(shrink_inputs(&stutterer(1, "ok"), &registry()).is_none());
 }
+
+#[test]
+fn the_example_of_the_race_page_replays() {
+    let page = include_str!("../../docs/spec/race.md");
+    let example = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let race = Race::parse(example.as_bytes()).unwrap();
+    let replayed = play(&race, &Registry::empty()).1.unwrap();
+    assert!(replayed.is_met && replayed.skipped.is_empty());
+}

@@ -1,7 +1,7 @@
 //! Reading a race file.
 
-use runwarden_protocol::instant::Instant;
-use runwarden_protocol::record::{DIGEST_START, check_entry};
+use crate::instant::Instant;
+use crate::record::{DIGEST_START, check_entry};
 use serde_json::{Map, Value};
 
 use super::error::{Problem, RaceError};

@@ -1,8 +1,8 @@
+use crate::instant::Instant;
+use crate::record::NUMBER_MAX;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
-use runwarden_protocol::instant::Instant;
-use runwarden_protocol::record::NUMBER_MAX;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -24,7 +24,7 @@ fn wrong(text: &str) -> (usize, Problem) {
 }
 
 #[test]
-fn the_example_of_the_race_page_is_read_written_unchanged_and_replays() {
+fn the_example_of_the_race_page_is_read_and_written_unchanged() {
     let page = include_str!("../../../docs/spec/race.md");
     let example = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let race = Race::parse(example.as_bytes()).unwrap();
@@ -34,9 +34,6 @@ fn the_example_of_the_race_page_is_read_written_unchanged_and_replays() {
         let line = example.lines().nth(race.line_of(index) - 1).unwrap();
         assert_eq!(line, choice.to_string());
     }
-    let replayed = crate::replay::replay(&race, &crate::machines::Registry::empty(), |_| {});
-    let replayed = replayed.unwrap();
-    assert!(replayed.is_met && replayed.skipped.is_empty());
 }
 
 #[test]

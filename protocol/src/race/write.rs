@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use runwarden_protocol::record::canonical_json;
+use crate::record::canonical_json;
 use serde_json::Value;
 
 use super::file::{Choice, Expectation, Label, Race};

@@ -1,7 +1,7 @@
 //! The content of a race file.
 
-use runwarden_protocol::instant::Instant;
-use runwarden_protocol::record::Digest;
+use crate::instant::Instant;
+use crate::record::Digest;
 use serde_json::{Map, Value};
 
 use super::names::{Argument, InvariantId, Slug, Word};
