@@ -48,6 +48,8 @@ pub enum Progress {
     },
     /// What was used so far.
     Usage(Usage),
+    /// The agent wants a steer.
+    SteerWanted(Sender<String>),
     /// The invocation is over; nothing follows.
     Returned(Returned),
 }
@@ -169,6 +171,7 @@ impl<W: World> Pump<W> {
                 self.flush().await && self.send(Progress::Question { question, reply }).await
             }
             AgentEvent::Usage(usage) => self.send(Progress::Usage(usage)).await,
+            AgentEvent::SteerWanted { reply } => self.send(Progress::SteerWanted(reply)).await,
         }
     }
 

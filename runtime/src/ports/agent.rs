@@ -139,6 +139,11 @@ pub enum AgentEvent {
     },
     /// What the call has used so far; unknown values stay `None`.
     Usage(Usage),
+    /// The agent wants the next steer of its run (STR-05).
+    SteerWanted {
+        /// Gets the words of at most one.
+        reply: Sender<String>,
+    },
 }
 
 /// A question before it has an id.
@@ -181,6 +186,18 @@ impl EventSink {
     pub fn bounded(events_max: usize) -> (Self, Receiver<AgentEvent>) {
         let (sender, receiver) = async_channel::bounded(events_max);
         (Self { sender }, receiver)
+    }
+
+    /// The next steer of the run, when one comes; only for an agent that declares `steer`. Each is read by one
+    /// invocation of its own run, and the session decides at which step (STR-05). One call at a time: a second
+    /// one takes the place of the first.
+    ///
+    /// # Errors
+    /// [`SinkClosed`] when no more will come.
+    pub async fn next_steer(&self) -> Result<String, SinkClosed> {
+        let (reply, steer) = async_channel::bounded(1);
+        self.send(AgentEvent::SteerWanted { reply }).await?;
+        steer.recv().await.map_err(|_| SinkClosed)
     }
 
     /// Hands over one event.

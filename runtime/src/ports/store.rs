@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use runwarden_protocol::ids::{
-    MessageId, PrincipalId, Revision, RunId, Seq, SessionId, StoreId, TurnId,
+    MessageId, PrincipalId, Revision, RunId, Seq, SessionId, SteerId, StoreId, TurnId,
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
@@ -355,6 +355,8 @@ pub struct Settlement {
     pub at: Instant,
     /// The hold of the queue that is stable with it, if it has entries (STR-18).
     pub hold: Option<Code>,
+    /// Steers given back: each gets its row before the terminal (STR-04).
+    pub returned: Vec<SteerId>,
     /// Whether recovery settles: then a content-free provenance row is written too (INV-11, RST-06).
     pub recovery: bool,
 }
@@ -544,6 +546,8 @@ pub struct UnsettledRun {
     pub last_seq: Seq,
     /// The semantic terminal in its journal, if any.
     pub terminal: Option<Outcome>,
+    /// Steers in its journal that were accepted and not settled, in order.
+    pub steers: Vec<SteerId>,
 }
 
 /// An error record (ErrorData as JSON text, and what the store orders and selects by).

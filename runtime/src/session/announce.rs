@@ -1,7 +1,7 @@
 //! What clients are told: replies, rows, phases, terminals, questions, list entries.
 
 use runwarden_protocol::delivery::frame::{EntityId, FrameKey, TerminalRole};
-use runwarden_protocol::ids::{AskId, ItemId, RunId, Seq};
+use runwarden_protocol::ids::{AskId, ItemId, RunId, Seq, SteerId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, Outcome, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
@@ -39,6 +39,9 @@ impl<W: World, S: Store> Driver<W, S> {
             }
             Announcement::Change { ask, answer } => self.change_answered(ask, answer),
             Announcement::Queue { ask, answer } => self.reply_queue(ask, answer),
+            Announcement::Steer { run_id, ask, answer } => {
+                self.steer_answered(run_id, ask, answer);
+            }
             Announcement::Stop { run_id, asks, answer } => {
                 for ask in asks {
                     if let Some(Waiting::Stop(reply)) = self.asks.remove(&ask) {
@@ -63,8 +66,8 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.show_rows(run_id, first_seq, &rows)
             }
             Announcement::Phase { run_id, phase, since } => self.show_phase(run_id, phase, since),
-            Announcement::Ended { run_id, outcome, reason, seq, revision, .. } => {
-                self.show_end(run_id, outcome, reason, seq, revision.get());
+            Announcement::Ended { run_id, outcome, reason, seq, revision, returned, .. } => {
+                self.show_end(run_id, (outcome, reason), seq, revision.get(), &returned);
             }
             Announcement::Session { .. } => self.changed(),
             Announcement::Idle => self.changed(),
@@ -82,7 +85,10 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.head_answered(answer);
                 run_id
             }
-            Some(Waiting::Queue { .. } | Waiting::Stop(_) | Waiting::Answer(..)) | None => return,
+            Some(
+                Waiting::Queue { .. } | Waiting::Stop(_) | Waiting::Steer(..) | Waiting::Answer(..),
+            )
+            | None => return,
         };
         if !self.machine.holds(run_id) {
             self.runs.remove(&run_id);
@@ -206,8 +212,13 @@ impl<W: World, S: Store> Driver<W, S> {
             frames.push(shared.clone());
             self.keep_in_ring(place, shared, numbered);
         }
-        if let RowEvent::QuestionAsked { question_id } = row.event {
-            self.show_question(question_id, frames);
+        match row.event {
+            RowEvent::QuestionAsked { question_id } => self.show_question(question_id, frames),
+            RowEvent::SteerAccepted { steer_id } => self.steer_shown(run_id, steer_id),
+            RowEvent::Content { .. }
+            | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerSettled { .. }
+            | RowEvent::Terminal { .. } => {}
         }
     }
 
@@ -230,8 +241,11 @@ impl<W: World, S: Store> Driver<W, S> {
                 Some(kind) => Some(self.text_frame(place, item_id, kind, body)),
                 None => Some(self.update_frame(place, item_id, item_kind, body)),
             },
-            RowEvent::QuestionAsked { .. } | RowEvent::QuestionResolved { .. } => {
-                self.note_frame(place, event.name())
+            RowEvent::QuestionAsked { .. }
+            | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerAccepted { .. } => self.note_frame(place, event.name()),
+            RowEvent::SteerSettled { steer_id, fate } => {
+                Some(self.settled_frame(place.run_id, place.seq, steer_id, fate))
             }
             RowEvent::Terminal { .. } => None,
         }
@@ -332,11 +346,12 @@ impl<W: World, S: Store> Driver<W, S> {
     fn show_end(
         &mut self,
         run_id: RunId,
-        outcome: Outcome,
-        reason: Option<Reason>,
+        (outcome, reason): (Outcome, Option<Reason>),
         seq: Option<Seq>,
         revision: u64,
+        returned: &[SteerId],
     ) {
+        let (mut frames, returned_steers) = self.give_back(run_id, returned, seq);
         let run = self.runs.get(&run_id);
         let error = run.and_then(|run| run.error.clone());
         let settled = run.and_then(|run| run.settled_usage);
@@ -349,7 +364,7 @@ impl<W: World, S: Store> Driver<W, S> {
             reason,
             complete: true,
             committed_in: None,
-            returned_steers: Vec::new(),
+            returned_steers,
             usage,
             row: None,
             error,
@@ -366,10 +381,10 @@ impl<W: World, S: Store> Driver<W, S> {
             session: Some(self.session_id),
             role: TerminalRole::End { entity },
         };
-        let shared = SharedFrame::terminal(self.hub.payload_id(), key, frame);
+        frames.push(SharedFrame::terminal(self.hub.payload_id(), key, frame));
         let now = self.hub.now();
         for peer in self.subscribers.values() {
-            peer.outbound.offer(now, &shared);
+            peer.outbound.offer_all(now, &frames);
         }
     }
 

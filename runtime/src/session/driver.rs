@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use super::Message;
 use super::changes::PendingChange;
+use super::steers::AcceptedSteer;
 use crate::connection::{Peer, ReplyTo};
 use crate::dispatch::{PortAnswer, PortCall, Release, fact, port_call};
 use crate::frames::SharedFrame;
@@ -86,6 +87,9 @@ pub(super) struct RunState {
     pub(super) model: Option<String>,
     pub(super) progress: Option<Pin<Box<Receiver<Progress>>>>,
     pub(super) kill: Option<Sender<()>>,
+    pub(super) steers: Vec<AcceptedSteer>,
+    /// An agent that waits for a steer, with the body of the row that will say that it read one.
+    pub(super) steer_reader: Option<(PayloadId, Sender<String>)>,
     /// While it is there the construction of an agent goes on.
     pub(super) construction: Option<Sender<()>>,
     /// The agent that is called now.
@@ -142,6 +146,8 @@ pub(super) enum Waiting {
     },
     /// `stop_run`.
     Stop(ReplyTo),
+    /// `steer_run`, with its words.
+    Steer(ReplyTo, Arc<str>),
     /// `answer_question`.
     Answer(ReplyTo, Value),
 }
@@ -330,6 +336,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Message::SlotFreed => self.slot_freed(),
             Message::ServerStopping => self.feed(Input::ServerStopping),
             Message::Stop { reply, run_id } => self.stop(reply, run_id),
+            Message::Steer { reply, run_id, text } => self.steer(reply, run_id, &text),
             Message::Update { reply, wanted, key, remembered } => {
                 self.update(reply, wanted, key, remembered);
             }
@@ -416,6 +423,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 }
                 PortCall::Release(Release::Slot(run_id)) => self.hub.release_slot(run_id),
                 PortCall::Release(Release::Run(run_id)) => {
+                    self.forget_reader(run_id);
                     if let Some(run) = self.runs.remove(&run_id) {
                         self.keep_late_usage(run_id, &run);
                     }

@@ -66,7 +66,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.commit(run_id, undo);
             }
             StoreCall::StartWorker { at } => self.start_worker(run_id, at),
-            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, at } => {
+            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, returned, at } => {
                 let error = self.error_of(run_id, &verdict);
                 let usage = self.settle_usage(run_id);
                 let settlement = Settlement {
@@ -83,6 +83,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     conversation: self.conversation_of(run_id),
                     at,
                     hold,
+                    returned,
                     recovery,
                 };
                 self.commit(run_id, Commit::Settle(settlement));
@@ -180,6 +181,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     run.construction = None;
                 }
             }
+            WorkerCall::HandSteer(steer_id) => self.hand_steer(run_id, steer_id),
             WorkerCall::AskRegistration => self.answer_next(PortAnswer::RegistrationAsked(run_id)),
             WorkerCall::Prepare(agent) => self.prepare(run_id, agent),
             WorkerCall::Invoke(agent) => self.invoke(run_id, agent),
@@ -311,6 +313,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 let row = self.row(RowEvent::Content { item_id, item_kind }, body, json_bytes);
                 self.produced(PortAnswer::Produced(run_id, row), row);
             }
+            Progress::SteerWanted(reply) => self.steer_wanted(run_id, reply),
             Progress::Question { question, reply } => self.asked(run_id, question, reply),
             Progress::Usage(usage) => {
                 if let Some(run) = self.runs.get_mut(&run_id) {
@@ -392,6 +395,7 @@ impl<W: World, S: Store> Driver<W, S> {
             pending_started_at: pending.pending_started_at,
             last_seq: run.last_seq,
             terminal: run.terminal,
+            steers: run.steers,
         });
     }
 }
@@ -411,6 +415,8 @@ impl RunState {
             model,
             progress: None,
             kill: None,
+            steers: Vec::new(),
+            steer_reader: None,
             construction: None,
             invoked: None,
             conversation: None,

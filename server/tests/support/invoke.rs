@@ -55,6 +55,7 @@ pub(crate) async fn collect_with(
             seen.push(match event {
                 AgentEvent::Text { item, kind, text } => Seen::Text { item, kind, text },
                 AgentEvent::Update { item, kind, value } => Seen::Update { item, kind, value },
+                AgentEvent::SteerWanted { .. } => panic!("no agent is steered here"),
                 AgentEvent::Usage(usage) => Seen::Usage(usage),
                 AgentEvent::Question { question, reply: sender } => {
                     if let Some(reply) = reply(&question) {

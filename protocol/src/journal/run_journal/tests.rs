@@ -74,6 +74,7 @@ impl Scope<RunJournal> for Small {
             Input::Seal,
             Input::Ended { outcome: Outcome::Completed, seq: Some(next) },
             Input::Ended { outcome: Outcome::Failed, seq: None },
+            Input::SettledRows { count: 1 },
             Input::Ended { outcome: Outcome::Failed, seq: Some(next.plus(1)) },
             Input::Delete,
             Input::HandOver(content(9, ROW_BYTES_MAX + 1)),

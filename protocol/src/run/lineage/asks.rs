@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AskId, Revision, RunId, TurnId};
+use crate::ids::{AskId, Revision, RunId, SteerId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::Outcome;
 use crate::run::admission::{StartFacts, StartRefusal};
+use crate::wire::codes::Code;
 
 /// A start asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -104,4 +105,20 @@ pub enum ChangeAnswer {
     Refused(StartRefusal),
     /// The store did not take it; nothing changed.
     Failed,
+}
+
+/// The answer to a steer (STR-02).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum SteerAnswer {
+    /// It is bound to the run.
+    Accepted {
+        /// The steer.
+        steer_id: SteerId,
+    },
+    /// It had no effect.
+    Refused {
+        /// Why.
+        reason: Code,
+    },
 }

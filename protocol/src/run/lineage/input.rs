@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::asks::{KnownRun, Start};
-use crate::ids::{AgentId, AskId, QuestionId, Revision, RunId, Seq, TurnId};
+use crate::ids::{AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SteerId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
 use crate::journal::run_journal::RowRef;
@@ -22,6 +22,26 @@ pub enum Input {
         run_id: RunId,
         /// What the store knows of it, if the machine does not hold it.
         known: KnownRun,
+    },
+    /// Give a running agent a hint (STR-01).
+    Steer {
+        /// Who waits for the answer.
+        ask: AskId,
+        /// The run.
+        run_id: RunId,
+        /// A fresh steer id.
+        steer_id: SteerId,
+        /// The row that records its acceptance.
+        row: RowRef,
+        /// Whether the run's agent takes steers.
+        is_supported: bool,
+    },
+    /// The agent of the present invocation wants the next steer.
+    SteerWanted {
+        /// The run.
+        run_id: RunId,
+        /// Body of the row that says that it was read.
+        payload: PayloadId,
     },
     /// Answer a question (ASK-01).
     Answer {
@@ -90,6 +110,9 @@ pub enum Input {
         last_seq: Seq,
         /// The semantic terminal in its journal, if any.
         terminal: Option<Outcome>,
+        /// Steers in its journal that were accepted and not settled.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steers: Vec<SteerId>,
     },
     /// A commit for the run was answered.
     Committed {

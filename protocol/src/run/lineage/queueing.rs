@@ -122,11 +122,12 @@ impl<G: Guards> Lineage<G> {
         }
     }
 
-    /// What waited for the answer of a commit goes on: settlements (STOP-22), changes in their order, a trigger.
+    /// What waited goes on: settlements (STOP-22), steers, changes in their order, a trigger.
     pub(super) fn go_on(&mut self, now: Instant, out: &mut Outbox<Output>) {
         for i in 0..self.runs.len() {
             self.save_if_possible(i, now, out);
             self.claim_for_worker(i, now, out);
+            self.hand_steer(i, now, out);
         }
         self.issue_change(now, out);
         while self.is_between_commits() {

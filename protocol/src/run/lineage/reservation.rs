@@ -2,7 +2,7 @@
 
 use super::asks::{Start, StartAnswer};
 use super::state::{Asked, Lineage, Output, RunEntry, RunLimits, Stage};
-use crate::ids::{AskId, Revision, RunId, Seq, TurnId};
+use crate::ids::{AskId, Revision, RunId, Seq, SteerId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::Outcome;
 use crate::journal::run_journal::RunJournal;
@@ -17,6 +17,7 @@ use crate::run::reclaim::Reclaim;
 use crate::run::record::{self, Author};
 use crate::run::row::Row;
 use crate::run::settlement::{Claimant, Settlement, Verdict};
+use crate::run::steer::{self, Steers};
 use crate::run::stop::{self, Stop};
 use crate::run::worker::Worker;
 use crate::run::{ownership, pending, queue};
@@ -134,7 +135,9 @@ impl<G: Guards> Lineage<G> {
         if stage == Stage::Launched && !self.runs[i].settlement.is_saving() {
             return Err(Reject::Local("commit_not_issued"));
         }
-        if terminal_seq.is_some_and(|seq| !self.runs[i].journal.is_next(seq)) {
+        let returned = self.runs[i].steers.unsettled().len();
+        let is_next = |seq| self.runs[i].journal.is_next_after(returned, seq);
+        if terminal_seq.is_some_and(|seq| !is_next(seq)) {
             return Err(Reject::Local("terminal_seq_not_next"));
         }
         let mut outputs = Outbox::new();
@@ -283,6 +286,7 @@ impl<G: Guards> Lineage<G> {
         pending_started_at: Instant,
         last_seq: Seq,
         terminal: Option<Outcome>,
+        steers: Vec<SteerId>,
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         if !self.runs.is_empty() || !self.record.is_idle() || self.ownership.owner().is_some() {
@@ -293,6 +297,7 @@ impl<G: Guards> Lineage<G> {
         let mut entry =
             RunEntry::reserved(pending_started_at, run_id, turn_id, Stage::Launched, &self.limits);
         entry.journal = RunJournal::resume(last_seq);
+        entry.steers = Steers::found(steers);
         entry.slot = false;
         self.runs.push(entry);
         self.turn(0, turn_journal::Input::Submitted);
@@ -311,6 +316,7 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) {
         self.runs[i].token_set = true;
+        self.tell_steers(i, steer::Input::Closed);
         self.seal(i, now, out);
         self.remove_row(i, now, out);
         self.claim(i, now, Claimant::Recovery, verdict, out);
@@ -342,6 +348,7 @@ impl<G: Guards> RunEntry<G> {
             journal: RunJournal::new(),
             turn: TurnJournal::new(),
             questions: Questions::with_timeout(limits.ask_timeout),
+            steers: Steers::new(),
             has_output: false,
             wanted: None,
             ending: None,

@@ -47,6 +47,7 @@ impl<G: Guards> Machine for Lineage<G> {
             size_of_val(entry)
                 + entry.journal.weight()
                 + entry.questions.weight()
+                + entry.steers.weight()
                 + entry.stop.weight()
         });
         let line = self.line.len() * size_of::<Asked>();
@@ -79,6 +80,10 @@ impl<G: Guards> Lineage<G> {
         match input {
             Input::Start(start) => self.start(now, start, out),
             Input::Stop { ask, run_id, known } => self.stop(now, ask, run_id, known, out),
+            Input::Steer { ask, run_id, steer_id, row, is_supported } => {
+                self.steer(now, ask, run_id, steer_id, row, is_supported, out)
+            }
+            Input::SteerWanted { run_id, payload } => self.steer_wanted(now, run_id, payload, out),
             Input::Answer { ask, question_id, version } => {
                 self.answer(now, ask, question_id, version, out);
                 Ok(())
@@ -115,9 +120,14 @@ impl<G: Guards> Lineage<G> {
                 self.evict(out);
                 Ok(())
             }
-            Input::Recover { run_id, turn_id, pending_started_at, last_seq, terminal } => {
-                self.recover(now, run_id, turn_id, pending_started_at, last_seq, terminal, out)
-            }
+            Input::Recover {
+                run_id,
+                turn_id,
+                pending_started_at: at,
+                last_seq,
+                terminal,
+                steers,
+            } => self.recover(now, run_id, turn_id, at, last_seq, terminal, steers, out),
             Input::Committed { run_id, revision, terminal_seq } => {
                 let i = self.index(run_id)?;
                 self.committed(i, now, revision, terminal_seq, out)

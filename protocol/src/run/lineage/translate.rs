@@ -13,7 +13,7 @@ use crate::run::record::{self, Author};
 use crate::run::settlement::{self, Claimant};
 use crate::run::stop::{self, Stop};
 use crate::run::worker::{self, CallResult};
-use crate::run::{ownership, pending, reclaim, row};
+use crate::run::{ownership, pending, reclaim, row, steer};
 
 impl<G: Guards> Lineage<G> {
     pub(super) fn worker_began(
@@ -59,6 +59,7 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         let i = self.index(run_id)?;
+        self.tell_steers(i, steer::Input::Returned);
         let gate = self.gate(i);
         let has_output = std::mem::take(&mut self.runs[i].has_output);
         self.drive_worker(i, now, worker::Input::Returned { result, gate, has_output }, out)
@@ -153,11 +154,11 @@ impl<G: Guards> Lineage<G> {
         });
     }
 
-    fn may_issue(&self, i: usize) -> bool {
+    pub(super) fn may_issue(&self, i: usize) -> bool {
         self.runs[i].worker.invoked().is_some() && G::may_issue(self.gate(i))
     }
 
-    fn hand_over(
+    pub(super) fn hand_over(
         &mut self,
         i: usize,
         row: RowRef,
@@ -194,6 +195,7 @@ impl<G: Guards> Lineage<G> {
                 worker::Output::Invoke { agent } => {
                     self.drive_row(i, now, row::Input::InvocationAdmitted, out);
                     self.runs[i].last_output_at = now;
+                    self.tell_steers(i, steer::Input::Invoked);
                     out.push(Output::Invoke { run_id, agent });
                 }
                 worker::Output::CleanUp { agent } => out.push(Output::CleanUp { agent }),
@@ -273,6 +275,7 @@ impl<G: Guards> Lineage<G> {
                         verdict,
                         recovery,
                         hold: self.queue.unsaved_hold(),
+                        returned: self.runs[i].steers.unsettled().to_vec(),
                         at: now,
                     });
                 }

@@ -1,11 +1,13 @@
 //! Carries out a script, one act after another.
 
+use futures_lite::future::or;
 use runwarden_protocol::instant::Duration;
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::agent::{FailureKind, QuestionDraft, QuestionReply, SinkClosed};
 use runwarden_runtime::ports::{AgentEvent, AgentFailure, EventSink, Returned, World};
 
+use super::count::{COUNT_PAUSE_WORDS, Count};
 use super::script::{Act, Script};
 use super::{show, text};
 
@@ -43,6 +45,7 @@ impl<W: World> Performer<W> {
                     self.stream(item, ItemKind::Text, &text).await
                 }
                 Act::UsePermission { item } => self.use_permission(item).await,
+                Act::Count { item } => self.count(item).await,
                 Act::Fail => return Returned::Failed(failure()),
                 Act::Hang => std::future::pending().await,
             };
@@ -82,6 +85,26 @@ impl<W: World> Performer<W> {
         }
         let pause_us = self.pace.as_micros().saturating_mul(u64::from(words));
         self.world.sleep_until(self.world.now().plus(Duration::from_micros(pause_us))).await;
+    }
+
+    /// One number after another; a steer is answered between two of them.
+    async fn count(&mut self, item: u32) -> Result<(), SinkClosed> {
+        let mut count = Count::new();
+        let sink = self.sink.clone();
+        let mut steer = Box::pin(sink.next_steer());
+        while let Some(number) = count.next() {
+            self.send_text(item, ItemKind::Text, format!("{number} ")).await?;
+            let pause = async {
+                self.pause(COUNT_PAUSE_WORDS).await;
+                None
+            };
+            let heard = async { Some(steer.as_mut().await) };
+            if let Some(words) = or(heard, pause).await {
+                self.stream(item, ItemKind::Text, &count.hear(&words?)).await?;
+                steer = Box::pin(sink.next_steer());
+            }
+        }
+        Ok(())
     }
 
     async fn ask(&mut self, questions: Vec<QuestionDraft>) -> Result<(), SinkClosed> {

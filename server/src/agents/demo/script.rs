@@ -46,6 +46,8 @@ pub(super) enum Act {
     UseReply { item: u32 },
     /// Ends the tool call that the permission was asked for.
     UsePermission { item: u32 },
+    /// Counts aloud, and does what a steer says.
+    Count { item: u32 },
     /// Fails.
     Fail,
     /// Does nothing, for ever.
@@ -76,6 +78,7 @@ impl Script {
             Some("/permit") => show::permit(),
             Some("/ask") => ask(),
             Some("/ask2") => show::ask_twice(),
+            Some("/count") => vec![Act::Count { item: 1 }],
             Some("/fail") => fail(),
             Some("/wedge") => wedge(),
             Some("/flood") => flood(),

@@ -20,6 +20,7 @@ pub(super) const HELP: &str = "I am the built-in demo agent. I answer any messag
 - `/long` shows a long output and a call that fails\n\
 - `/permit` asks for a permission with several options\n\
 - `/ask` asks you a question, `/ask2` two at once\n\
+- `/count` counts slowly and takes hints while it does: `stop`, or a number to go on from\n\
 - `/fail` fails after a few words\n\
 - `/wedge` ignores Stop, so that the server has to end it by force\n\
 - `/flood` sends 180 KiB in small pieces, as fast as it can\n\

@@ -100,6 +100,8 @@ impl<G: Guards> World<G> {
                 self.check_first_words(run)?;
                 Due::Call { agent, is_interrupted: false, is_killed: false }
             }
+            // No scenario steers.
+            WorkerCall::HandSteer(_) => return Ok(()),
             WorkerCall::Signal(agent, signal) => return self.signal(run, agent, signal),
             WorkerCall::Exit => Due::Exit,
         };
@@ -173,6 +175,7 @@ impl<G: Guards> World<G> {
             Announcement::Phase { .. }
             | Announcement::Change { .. }
             | Announcement::Queue { .. }
+            | Announcement::Steer { .. }
             | Announcement::Session { .. }
             | Announcement::Idle => Ok(()),
         }

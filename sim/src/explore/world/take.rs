@@ -352,6 +352,7 @@ impl<G: Guards> World<G> {
                 pending_started_at: self.now,
                 last_seq: Seq::new(u64::from(self.store.run(run).rows)),
                 terminal: None,
+                steers: Vec::new(),
             },
         )
     }

@@ -1,8 +1,8 @@
 //! What each commit changes.
 
-use runwarden_protocol::ids::{Revision, RunId, SessionId};
+use runwarden_protocol::ids::{Revision, RunId, SessionId, SteerId};
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
+use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent, SteerFate};
 use runwarden_protocol::session::list::first_title;
 use runwarden_protocol::session::record::{PendingTurn, SessionHead, Usage};
 use runwarden_protocol::session::settle::{AnswerFold, Ending, rows};
@@ -173,6 +173,7 @@ impl Data {
         stored.extend(added);
         let (mut committed, owner) = (committed(head), head.owner);
         let run = self.open_run(session_id, run_id)?;
+        run.give_back(run_id, &settlement.returned, at);
         run.close(run_id, outcome, settlement.reason, at);
         run.usage = settlement.usage;
         run.by_recovery = settlement.recovery;
@@ -273,6 +274,13 @@ impl StoredRun {
     fn push(&mut self, run_id: RunId, event: RowEvent, created_at: Instant, body: String) {
         let (session_id, seq) = (self.session_id, self.last_seq().plus(1));
         self.journal.push(JournalRow { run_id, session_id, seq, created_at, event, body });
+    }
+
+    fn give_back(&mut self, run_id: RunId, returned: &[SteerId], at: Instant) {
+        for steer_id in returned {
+            let (steer_id, fate) = (*steer_id, SteerFate::Returned);
+            self.push(run_id, RowEvent::SteerSettled { steer_id, fate }, at, "null".to_owned());
+        }
     }
 
     fn close(&mut self, run_id: RunId, outcome: Outcome, reason: Option<Reason>, at: Instant) {
