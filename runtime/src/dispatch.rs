@@ -17,6 +17,7 @@ use runwarden_protocol::run::lineage::{
 use runwarden_protocol::run::questions::Resolution;
 use runwarden_protocol::run::queue::Change;
 use runwarden_protocol::run::settlement::{Failure, Verdict};
+use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::run::stop::{Answer, StopSignal};
 use runwarden_protocol::run::worker::CallResult;
 use runwarden_protocol::wire::codes::Code;
@@ -84,8 +85,8 @@ pub enum StoreCall {
         recovery: bool,
         /// The hold of the queue that is stored with it.
         hold: Option<Code>,
-        /// Steers it gives back.
-        returned: Vec<SteerId>,
+        /// Steers that get their rows with it.
+        steers: Vec<SettledSteer>,
         /// When.
         at: Instant,
     },
@@ -125,7 +126,7 @@ pub enum QueueCall {
 /// Calls of the worker and its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerCall {
-    /// Give the agent the steer it waits for.
+    /// Give the agent the steer it waits for; answered by `SteerRead` once the agent took it.
     HandSteer(SteerId),
     /// Make the worker; answered by [`PortAnswer::Launched`], and its first step is [`PortAnswer::Began`].
     Launch,
@@ -189,7 +190,7 @@ pub enum Announcement {
         /// The answer.
         answer: QueueAnswer,
     },
-    /// A steer was answered; an accepted one is shown with its row.
+    /// A steer was answered; an accepted one after its row was shown.
     Steer {
         /// The run.
         run_id: RunId,
@@ -264,8 +265,8 @@ pub enum Announcement {
         seq: Option<Seq>,
         /// The revision that settled it.
         revision: Revision,
-        /// Steers given back; their rows stand before the terminal.
-        returned: Vec<SteerId>,
+        /// Steers it settled; their rows stand before the terminal.
+        steers: Vec<SettledSteer>,
     },
     /// The session's item changed.
     Session {
@@ -327,9 +328,8 @@ pub fn port_call(output: Output) -> PortCall {
         Output::Compensate { run_id, expected, requeue, at } => {
             PortCall::Store(run_id, StoreCall::Compensate { expected, requeue, at })
         }
-        Output::Settle { run_id, turn_id, expected, verdict, recovery, hold, returned, at } => {
-            let call =
-                StoreCall::Settle { turn_id, expected, verdict, recovery, hold, returned, at };
+        Output::Settle { run_id, turn_id, expected, verdict, recovery, hold, steers, at } => {
+            let call = StoreCall::Settle { turn_id, expected, verdict, recovery, hold, steers, at };
             PortCall::Store(run_id, call)
         }
         Output::Change { ask, expected, at } => PortCall::Change { ask, expected, at },
@@ -393,7 +393,7 @@ pub fn port_call(output: Output) -> PortCall {
             failure,
             seq,
             revision,
-            returned,
+            steers,
         } => announce(Announcement::Ended {
             run_id,
             outcome,
@@ -401,7 +401,7 @@ pub fn port_call(output: Output) -> PortCall {
             failure,
             seq,
             revision,
-            returned,
+            steers,
         }),
         Output::SteerAnswered { run_id, ask, answer } => {
             announce(Announcement::Steer { run_id, ask, answer })

@@ -11,9 +11,11 @@ use runwarden_protocol::ids::{
     MessageId, PrincipalId, Revision, RunId, Seq, SessionId, SteerId, StoreId, TurnId,
 };
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
+use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent, SteerFate};
+use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::session::record::{Marker, SessionHead, StoredRow, Usage};
 use runwarden_protocol::wire::codes::Code;
+use serde_json::Value;
 
 use super::agent::ContextMessage;
 use super::change::SessionChange;
@@ -355,10 +357,31 @@ pub struct Settlement {
     pub at: Instant,
     /// The hold of the queue that is stable with it, if it has entries (STR-18).
     pub hold: Option<Code>,
-    /// Steers given back: each gets its row before the terminal (STR-04).
-    pub returned: Vec<SteerId>,
+    /// Steers that are settled by it: each gets its row before the terminal (STR-04).
+    pub steers: Vec<SteerEnd>,
     /// Whether recovery settles: then a content-free provenance row is written too (INV-11, RST-06).
     pub recovery: bool,
+}
+
+/// A steer that a settlement settles, with its words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SteerEnd {
+    /// The steer and its fate.
+    pub steer: SettledSteer,
+    /// Its words.
+    pub text: String,
+}
+
+impl SteerEnd {
+    /// Event and body of its row. One that is given back is stored with its words (STR-07).
+    pub fn row(&self) -> (RowEvent, String) {
+        let SettledSteer { steer_id, fate } = self.steer;
+        let words = match fate {
+            SteerFate::Consumed => Value::Null,
+            SteerFate::Returned => Value::from(self.text.as_str()),
+        };
+        (RowEvent::SteerSettled { steer_id, fate }, words.to_string())
+    }
 }
 
 /// What a commit fixed.
@@ -546,8 +569,8 @@ pub struct UnsettledRun {
     pub last_seq: Seq,
     /// The semantic terminal in its journal, if any.
     pub terminal: Option<Outcome>,
-    /// Steers in its journal that were accepted and not settled, in order.
-    pub steers: Vec<SteerId>,
+    /// Steers in its journal that were accepted and not settled, in order, with their words.
+    pub steers: Vec<(SteerId, String)>,
 }
 
 /// An error record (ErrorData as JSON text, and what the store orders and selects by).

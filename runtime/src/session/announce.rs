@@ -1,12 +1,13 @@
 //! What clients are told: replies, rows, phases, terminals, questions, list entries.
 
 use runwarden_protocol::delivery::frame::{EntityId, FrameKey, TerminalRole};
-use runwarden_protocol::ids::{AskId, ItemId, RunId, Seq, SteerId};
+use runwarden_protocol::ids::{AskId, ItemId, RunId, Seq};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, Outcome, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::lineage::StartAnswer;
+use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::run::stop::Answer;
 use runwarden_protocol::session::project::{self, Live, LiveRun, int};
 use runwarden_protocol::session::record::SessionHead;
@@ -66,8 +67,8 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.show_rows(run_id, first_seq, &rows)
             }
             Announcement::Phase { run_id, phase, since } => self.show_phase(run_id, phase, since),
-            Announcement::Ended { run_id, outcome, reason, seq, revision, returned, .. } => {
-                self.show_end(run_id, (outcome, reason), seq, revision.get(), &returned);
+            Announcement::Ended { run_id, outcome, reason, seq, revision, steers, .. } => {
+                self.show_end(run_id, (outcome, reason), seq, revision.get(), &steers);
             }
             Announcement::Session { .. } => self.changed(),
             Announcement::Idle => self.changed(),
@@ -214,10 +215,12 @@ impl<W: World, S: Store> Driver<W, S> {
         }
         match row.event {
             RowEvent::QuestionAsked { question_id } => self.show_question(question_id, frames),
-            RowEvent::SteerAccepted { steer_id } => self.steer_shown(run_id, steer_id),
+            RowEvent::SteerSettled { steer_id, fate } => {
+                self.steer_settled(run_id, SettledSteer { steer_id, fate });
+            }
             RowEvent::Content { .. }
             | RowEvent::QuestionResolved { .. }
-            | RowEvent::SteerSettled { .. }
+            | RowEvent::SteerAccepted { .. }
             | RowEvent::Terminal { .. } => {}
         }
     }
@@ -245,7 +248,8 @@ impl<W: World, S: Store> Driver<W, S> {
             | RowEvent::QuestionResolved { .. }
             | RowEvent::SteerAccepted { .. } => self.note_frame(place, event.name()),
             RowEvent::SteerSettled { steer_id, fate } => {
-                Some(self.settled_frame(place.run_id, place.seq, steer_id, fate))
+                let steer = SettledSteer { steer_id, fate };
+                Some(self.settled_frame(place.run_id, place.seq, steer))
             }
             RowEvent::Terminal { .. } => None,
         }
@@ -349,9 +353,9 @@ impl<W: World, S: Store> Driver<W, S> {
         (outcome, reason): (Outcome, Option<Reason>),
         seq: Option<Seq>,
         revision: u64,
-        returned: &[SteerId],
+        steers: &[SettledSteer],
     ) {
-        let (mut frames, returned_steers) = self.give_back(run_id, returned, seq);
+        let (mut frames, returned_steers) = self.settle_steers(run_id, steers, seq);
         let run = self.runs.get(&run_id);
         let error = run.and_then(|run| run.error.clone());
         let settled = run.and_then(|run| run.settled_usage);

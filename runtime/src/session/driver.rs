@@ -26,7 +26,7 @@ use crate::connection::{Peer, ReplyTo};
 use crate::dispatch::{PortAnswer, PortCall, Release, fact, port_call};
 use crate::frames::SharedFrame;
 use crate::hub::Hub;
-use crate::ports::agent::{ContextMessage, QuestionReply};
+use crate::ports::agent::{ContextMessage, HandedSteer, QuestionReply};
 use crate::ports::store::{ChainTail, Committed, KeyUse, RunFacts};
 use crate::ports::{Agent, Store, StoreFailure, World};
 use crate::records::{self, Step};
@@ -88,8 +88,8 @@ pub(super) struct RunState {
     pub(super) progress: Option<Pin<Box<Receiver<Progress>>>>,
     pub(super) kill: Option<Sender<()>>,
     pub(super) steers: Vec<AcceptedSteer>,
-    /// An agent that waits for a steer, with the body of the row that will say that it read one.
-    pub(super) steer_reader: Option<(PayloadId, Sender<String>)>,
+    /// An agent that waits for a steer.
+    pub(super) steer_reader: Option<Sender<HandedSteer>>,
     /// While it is there the construction of an agent goes on.
     pub(super) construction: Option<Sender<()>>,
     /// The agent that is called now.
@@ -423,7 +423,6 @@ impl<W: World, S: Store> Driver<W, S> {
                 }
                 PortCall::Release(Release::Slot(run_id)) => self.hub.release_slot(run_id),
                 PortCall::Release(Release::Run(run_id)) => {
-                    self.forget_reader(run_id);
                     if let Some(run) = self.runs.remove(&run_id) {
                         self.keep_late_usage(run_id, &run);
                     }

@@ -20,6 +20,7 @@ use runwarden_protocol::{journal::row::Outcome, run::settlement::Verdict};
 use serde_json::Value;
 
 use super::driver::{Driver, Event, RunState};
+use super::steers::AcceptedSteer;
 use crate::dispatch::{PortAnswer, StoreCall, WorkerCall};
 use crate::hub::stored_error;
 use crate::ports::agent::{ContextMessage, ContextRole, FailureKind};
@@ -66,7 +67,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.commit(run_id, undo);
             }
             StoreCall::StartWorker { at } => self.start_worker(run_id, at),
-            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, returned, at } => {
+            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, steers, at } => {
                 let error = self.error_of(run_id, &verdict);
                 let usage = self.settle_usage(run_id);
                 let settlement = Settlement {
@@ -83,7 +84,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     conversation: self.conversation_of(run_id),
                     at,
                     hold,
-                    returned,
+                    steers: self.steer_ends(run_id, &steers),
                     recovery,
                 };
                 self.commit(run_id, Commit::Settle(settlement));
@@ -314,6 +315,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.produced(PortAnswer::Produced(run_id, row), row);
             }
             Progress::SteerWanted(reply) => self.steer_wanted(run_id, reply),
+            Progress::SteerRead(steer_id) => self.steer_read(run_id, steer_id),
             Progress::Question { question, reply } => self.asked(run_id, question, reply),
             Progress::Usage(usage) => {
                 if let Some(run) = self.runs.get_mut(&run_id) {
@@ -358,6 +360,7 @@ impl<W: World, S: Store> Driver<W, S> {
         };
         if let Some(run) = self.runs.get_mut(&run_id) {
             run.progress = None;
+            run.steer_reader = None;
             let agent = run.invoked.take();
             // What a failed call left of the conversation is not known.
             run.conversation = match result {
@@ -387,7 +390,9 @@ impl<W: World, S: Store> Driver<W, S> {
 
     pub(super) fn recover(&mut self, run: UnsettledRun) {
         let Some(pending) = run.head.pending.clone() else { return };
-        let state = RunState::new(pending.agent, pending.model);
+        let mut state = RunState::new(pending.agent, pending.model);
+        let steers = run.steers.iter().map(|(steer_id, _)| *steer_id).collect();
+        state.steers = run.steers.into_iter().map(AcceptedSteer::found).collect();
         self.runs.insert(run.run_id, state);
         self.feed(Input::Recover {
             run_id: run.run_id,
@@ -395,7 +400,7 @@ impl<W: World, S: Store> Driver<W, S> {
             pending_started_at: pending.pending_started_at,
             last_seq: run.last_seq,
             terminal: run.terminal,
-            steers: run.steers,
+            steers,
         });
     }
 }

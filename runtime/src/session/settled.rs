@@ -1,7 +1,7 @@
 //! The live content of a run that has ended, read from its journal (`get_stream`).
 
 use runwarden_protocol::ids::{RunId, Seq, SessionId};
-use runwarden_protocol::journal::row::{RowEvent, SteerFate};
+use runwarden_protocol::journal::row::RowEvent;
 use runwarden_protocol::session::project::int;
 use runwarden_protocol::session::scene::Scene;
 use runwarden_protocol::wire::codes::Code;
@@ -12,6 +12,7 @@ use runwarden_protocol::wire::structures::{
 
 use super::driver::{Driver, Event};
 use super::open::{items_of, replay};
+use super::steers::state_of;
 use crate::connection::ReplyTo;
 use crate::ports::{Store, StoreFailure, World};
 
@@ -129,14 +130,9 @@ fn note_steer(steers: &mut Vec<Steer>, event: RowEvent) {
             steers.push(Steer { steer_id: steer_id.to_string(), outcome });
         }
         RowEvent::SteerSettled { steer_id, fate } => {
-            let outcome = match fate {
-                SteerFate::Consumed => SteerState::Consumed,
-                SteerFate::Returned => SteerState::Returned,
-            };
             let steer_id = steer_id.to_string();
-            match steers.iter_mut().find(|steer| steer.steer_id == steer_id) {
-                Some(steer) => steer.outcome = outcome,
-                None => steers.push(Steer { steer_id, outcome }),
+            if let Some(steer) = steers.iter_mut().find(|steer| steer.steer_id == steer_id) {
+                steer.outcome = state_of(fate);
             }
         }
         RowEvent::Content { .. }

@@ -7,7 +7,8 @@ use runwarden_protocol::delivery::frame::{EntityId, FrameKey};
 use runwarden_protocol::ids::{AskId, RunId, Seq, SteerId};
 use runwarden_protocol::journal::row::{RowEvent, SteerFate};
 use runwarden_protocol::json_bytes::json_text_bytes;
-use runwarden_protocol::run::lineage::{Input, SteerAnswer};
+use runwarden_protocol::run::lineage::{Input, Offered, SteerAnswer};
+use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::session::project::int;
 use runwarden_protocol::wire::frames::{Frame, SteerOutcome, SteerResult, SteerSettled};
 use runwarden_protocol::wire::structures::{NumberedFrame, ReturnedSteer, Steer, SteerState};
@@ -15,6 +16,8 @@ use runwarden_protocol::wire::structures::{NumberedFrame, ReturnedSteer, Steer, 
 use super::driver::{Driver, Waiting};
 use crate::connection::ReplyTo;
 use crate::frames::SharedFrame;
+use crate::ports::agent::HandedSteer;
+use crate::ports::store::SteerEnd;
 use crate::ports::{Store, World};
 
 /// Body of the row that says that a steer was read.
@@ -22,11 +25,16 @@ const READ_BODY: &str = "null";
 
 /// A steer that was accepted.
 pub(super) struct AcceptedSteer {
-    pub(super) steer_id: SteerId,
+    steer_id: SteerId,
     text: Arc<str>,
     state: SteerState,
-    /// Who gave it, until its row is shown.
-    reply: Option<ReplyTo>,
+}
+
+impl AcceptedSteer {
+    /// One that recovery found.
+    pub(super) fn found((steer_id, text): (SteerId, String)) -> Self {
+        Self { steer_id, text: text.into(), state: SteerState::Accepted }
+    }
 }
 
 impl<W: World, S: Store> Driver<W, S> {
@@ -35,91 +43,97 @@ impl<W: World, S: Store> Driver<W, S> {
         let is_supported = agent.is_some_and(|agent| agent.profile().capabilities().steer);
         let (ask, steer_id) = (self.hub.ask_id(), SteerId::new(self.hub.world().random()));
         let body = serde_json::Value::from(text).to_string();
-        let json_bytes = json_text_bytes(text);
-        let row = self.row(RowEvent::SteerAccepted { steer_id }, body, json_bytes);
+        let row = self.row(RowEvent::SteerAccepted { steer_id }, body, json_text_bytes(text));
         self.asks.insert(ask, Waiting::Steer(reply, text.into()));
-        self.feed(Input::Steer { ask, run_id, steer_id, row, is_supported });
+        self.feed(Input::Steer(Offered { ask, run_id, steer_id, row, is_supported }));
     }
 
     pub(super) fn steer_answered(&mut self, run_id: RunId, ask: AskId, answer: SteerAnswer) {
         let Some(Waiting::Steer(reply, text)) = self.asks.remove(&ask) else { return };
         match answer {
             SteerAnswer::Accepted { steer_id } => {
-                let Some(run) = self.runs.get_mut(&run_id) else { return };
-                let (state, reply) = (SteerState::Accepted, Some(reply));
-                run.steers.push(AcceptedSteer { steer_id, text, state, reply });
+                if let Some(run) = self.runs.get_mut(&run_id) {
+                    run.steers.push(AcceptedSteer { steer_id, text, state: SteerState::Accepted });
+                }
+                reply_accepted(reply, self.session_id.to_string(), run_id, steer_id);
             }
             SteerAnswer::Refused { reason } => reply.refuse(|refusal| refusal, reason),
         }
     }
 
     /// The agent waits for a steer; what waited before waits no longer.
-    pub(super) fn steer_wanted(&mut self, run_id: RunId, reply: Sender<String>) {
-        let payload = self.hub.payload_id();
-        let Some(run) = self.runs.get_mut(&run_id) else { return };
-        let before = run.steer_reader.replace((payload, reply));
-        if let Some((unused, _)) = before {
-            self.payloads.remove(&unused);
-        }
-        self.payloads.insert(payload, READ_BODY.into());
-        if !self.try_feed(Input::SteerWanted { run_id, payload }) {
-            self.payloads.remove(&payload);
+    pub(super) fn steer_wanted(&mut self, run_id: RunId, reader: Sender<HandedSteer>) {
+        if let Some(run) = self.runs.get_mut(&run_id) {
+            run.steer_reader = Some(reader);
+            self.feed(Input::SteerWanted { run_id });
         }
     }
 
     pub(super) fn hand_steer(&mut self, run_id: RunId, steer_id: SteerId) {
         let Some(run) = self.runs.get_mut(&run_id) else { return };
-        let steer = run.steers.iter_mut().find(|steer| steer.steer_id == steer_id);
-        if let (Some(steer), Some((_, reader))) = (steer, run.steer_reader.take()) {
-            steer.state = SteerState::Consumed;
-            // An agent that is gone reads nothing; its run ends.
-            let _ = reader.try_send(steer.text.to_string());
+        let steer = run.steers.iter().find(|steer| steer.steer_id == steer_id);
+        if let (Some(steer), Some(reader)) = (steer, run.steer_reader.take()) {
+            // An agent that waits no more has not read it; its next wish or its end shows so.
+            let _ = reader.try_send(HandedSteer { steer_id, text: steer.text.to_string() });
         }
     }
 
-    /// A reader that got nothing goes with its run.
-    pub(super) fn forget_reader(&mut self, run_id: RunId) {
-        let reader = self.runs.get_mut(&run_id).and_then(|run| run.steer_reader.take());
-        if let Some((payload, _)) = reader {
-            self.payloads.remove(&payload);
+    pub(super) fn steer_read(&mut self, run_id: RunId, steer_id: SteerId) {
+        let event = RowEvent::SteerSettled { steer_id, fate: SteerFate::Consumed };
+        let row = self.row(event, READ_BODY.to_owned(), READ_BODY.len());
+        if !self.try_feed(Input::SteerRead { run_id, row }) {
+            self.payloads.remove(&row.payload.id);
         }
     }
 
-    /// The row of an accepted steer is shown: whoever gave it learns so.
-    pub(super) fn steer_shown(&mut self, run_id: RunId, steer_id: SteerId) {
-        let session_id = self.session_id.to_string();
+    /// The row that settles a steer is shown, or its settlement is.
+    pub(super) fn steer_settled(&mut self, run_id: RunId, settled: SettledSteer) {
         let Some(run) = self.runs.get_mut(&run_id) else { return };
-        let shown = run.steers.iter_mut().find(|steer| steer.steer_id == steer_id);
-        if let Some(reply) = shown.and_then(|steer| steer.reply.take()) {
-            reply_accepted(reply, session_id, run_id, steer_id);
+        let mut steers = run.steers.iter_mut();
+        if let Some(steer) = steers.find(|steer| steer.steer_id == settled.steer_id) {
+            steer.state = state_of(settled.fate);
         }
     }
 
-    /// What a settlement gives back: frames of its rows, which end before `terminal`, and the words (STR-07).
-    pub(super) fn give_back(
+    /// What a settlement stores of the steers it settles.
+    pub(super) fn steer_ends(&self, run_id: RunId, steers: &[SettledSteer]) -> Vec<SteerEnd> {
+        let end = |steer: &SettledSteer| {
+            let text = self.words_of(run_id, steer.steer_id);
+            SteerEnd { steer: *steer, text }
+        };
+        steers.iter().map(end).collect()
+    }
+
+    /// What a settlement settled: frames of its rows, which stand before `terminal`, and what it gives back
+    /// (STR-07).
+    pub(super) fn settle_steers(
         &mut self,
         run_id: RunId,
-        returned: &[SteerId],
+        steers: &[SettledSteer],
         terminal: Option<Seq>,
     ) -> (Vec<SharedFrame>, Vec<ReturnedSteer>) {
-        let (mut frames, mut words) = (Vec::new(), Vec::new());
-        for (place, steer_id) in (0_u64..).zip(returned) {
-            let seq = terminal.map(|seq| seq.get().saturating_sub(returned.len() as u64) + place);
-            frames.push(self.settled_frame(run_id, seq, *steer_id, SteerFate::Returned).0);
-            let text = self.return_steer(run_id, *steer_id);
-            words.push(ReturnedSteer { steer_id: steer_id.to_string(), text });
+        let (mut frames, mut returned) = (Vec::new(), Vec::new());
+        for (offset, steer) in (0_u64..).zip(steers) {
+            let first = terminal.map(|seq| seq.get().saturating_sub(steers.len() as u64));
+            let seq = first.map(|first| first + offset);
+            frames.push(self.settled_frame(run_id, seq, *steer).0);
+            self.steer_settled(run_id, *steer);
+            if steer.fate == SteerFate::Returned {
+                let (steer_id, text) = (steer.steer_id, self.words_of(run_id, steer.steer_id));
+                returned.push(ReturnedSteer { steer_id: steer_id.to_string(), text });
+            }
         }
-        (frames, words)
+        (frames, returned)
     }
 
     pub(super) fn settled_frame(
         &self,
         run_id: RunId,
         seq: Option<u64>,
-        steer: SteerId,
-        outcome: SteerFate,
+        settled: SettledSteer,
     ) -> (SharedFrame, NumberedFrame) {
         let (session, entity) = (self.session_id, EntityId::Run(run_id));
+        let SettledSteer { steer_id: steer, fate: outcome } = settled;
         let frame = SteerSettled {
             session_id: session.to_string(),
             entity_id: run_id.to_string(),
@@ -141,14 +155,17 @@ impl<W: World, S: Store> Driver<W, S> {
         shown.collect()
     }
 
-    /// The words of a steer that is given back; whoever gave it learns first that it was accepted.
-    fn return_steer(&mut self, run_id: RunId, steer_id: SteerId) -> String {
-        self.steer_shown(run_id, steer_id);
-        let Some(run) = self.runs.get_mut(&run_id) else { return String::new() };
-        let steer = run.steers.iter_mut().find(|steer| steer.steer_id == steer_id);
-        let Some(steer) = steer else { return String::new() };
-        steer.state = SteerState::Returned;
-        steer.text.to_string()
+    fn words_of(&self, run_id: RunId, steer_id: SteerId) -> String {
+        let steers = self.runs.get(&run_id).map(|run| run.steers.as_slice()).unwrap_or_default();
+        let known = steers.iter().find(|steer| steer.steer_id == steer_id);
+        known.map(|steer| steer.text.to_string()).unwrap_or_default()
+    }
+}
+
+pub(super) const fn state_of(fate: SteerFate) -> SteerState {
+    match fate {
+        SteerFate::Consumed => SteerState::Consumed,
+        SteerFate::Returned => SteerState::Returned,
     }
 }
 

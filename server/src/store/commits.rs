@@ -187,7 +187,7 @@ fn settle(connection: &Connection, settlement: &Settlement) -> Result<Committed,
         sessions::update(connection, &head)?;
     }
     let (outcome, reason, at) = (settlement.outcome, settlement.reason, settlement.at);
-    journal::give_back(connection, run_id, &mut run, &settlement.returned, at)?;
+    journal::settle_steers(connection, run_id, &mut run, &settlement.steers, at)?;
     let seq = journal::terminate(connection, run_id, &run, outcome, reason, at)?;
     close_run(connection, (run_id, &run), outcome, reason, settlement.usage, at)?;
     record_settlement(connection, settlement)?;

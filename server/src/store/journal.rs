@@ -8,7 +8,7 @@ use runwarden_protocol::journal::row::{
 use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::{
-    Append, JournalPage, NewRow, PAGE_BYTES_MAX, PAGE_ROWS_MAX, Persisted, RunFacts,
+    Append, JournalPage, NewRow, PAGE_BYTES_MAX, PAGE_ROWS_MAX, Persisted, RunFacts, SteerEnd,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -73,38 +73,42 @@ pub(super) fn terminate(
     Ok(seq)
 }
 
-/// Adds the rows of steers that a settlement gives back, before its terminal (STR-04).
-pub(super) fn give_back(
+/// Adds the rows of the steers that a settlement settles, before its terminal (STR-04).
+pub(super) fn settle_steers(
     connection: &Connection,
     run_id: RunId,
     run: &mut RunFacts,
-    returned: &[SteerId],
+    steers: &[SteerEnd],
     at: Instant,
 ) -> rusqlite::Result<()> {
-    for steer_id in returned {
-        let (steer_id, fate) = (*steer_id, SteerFate::Returned);
-        let event = RowEvent::SteerSettled { steer_id, fate };
-        let row = NewRow { event, created_at: at, body: "null".into() };
+    for steer in steers {
+        let (event, body) = steer.row();
+        let row = NewRow { event, created_at: at, body: body.into() };
         run.last_seq = run.last_seq.plus(1);
         insert(connection, run_id, run.session_id, run.last_seq, &row)?;
     }
     set_last_seq(connection, run_id, run.last_seq)
 }
 
-/// Steers that a journal accepts and does not settle, in order.
+/// Steers that a journal accepts and does not settle, in order, with their words.
 pub(super) fn unsettled_steers(
     connection: &Connection,
     run_id: RunId,
-) -> rusqlite::Result<Vec<SteerId>> {
+) -> rusqlite::Result<Vec<(SteerId, String)>> {
     connection
         .prepare_cached(
-            "SELECT subject FROM journal AS accepted
+            "SELECT subject, body FROM journal AS accepted
              WHERE run_id = ?1 AND event = 'steer_accepted' AND NOT EXISTS (
                  SELECT 1 FROM journal WHERE run_id = ?1 AND event = 'steer_settled'
                      AND subject = accepted.subject)
              ORDER BY seq",
         )?
-        .query_map([run_id.to_column()], |row| row.get(0).map(SteerId::from_column))?
+        .query_map([run_id.to_column()], |row| {
+            let body: String = row.get(1)?;
+            // A damaged body is better given back as it is than not at all.
+            let words = serde_json::from_str(&body).unwrap_or(body);
+            Ok((SteerId::from_column(row.get(0)?), words))
+        })?
         .collect()
 }
 

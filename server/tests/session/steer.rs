@@ -57,7 +57,7 @@ fn what_no_agent_read_is_given_back_with_the_end() {
     let server = Server::start();
     let mut client = Client::connect(&server);
     let session = client.new_session();
-    let mut view = running(&mut client, &session, "/slow");
+    let mut view = running(&mut client, &session, "/ask");
     let one = accepted(&mut client, &session, &view.run, "ä one");
     let two = accepted(&mut client, &session, &view.run, "two");
     assert_eq!(client.stop(&session, &view.run)["outcome"], "accepted");
@@ -84,7 +84,7 @@ fn the_seventeenth_unread_hint_is_refused() {
     let server = Server::start();
     let mut client = Client::connect(&server);
     let session = client.new_session();
-    let mut view = running(&mut client, &session, "/slow");
+    let mut view = running(&mut client, &session, "/ask");
     for _ in 0..16 {
         accepted(&mut client, &session, &view.run, "one of many");
     }
@@ -99,7 +99,7 @@ fn a_killed_server_gives_back_what_it_accepted() {
     let mut server = Server::start();
     let mut client = Client::connect(&server);
     let session = client.new_session();
-    let view = running(&mut client, &session, "/slow");
+    let view = running(&mut client, &session, "/ask");
     let steer = accepted(&mut client, &session, &view.run, "kept");
     server.kill9();
     let server = server.restart();

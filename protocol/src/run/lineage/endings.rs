@@ -100,7 +100,7 @@ impl<G: Guards> Lineage<G> {
         if is_by_user && G::holds_queue() {
             self.drive_queue(now, queue::Input::StopAccepted, out);
         }
-        self.tell_steers(i, steer::Input::Closed);
+        self.drive_steers(i, now, steer::Input::Closed, out);
         // A save in flight keeps its claim (OWN-11); the rules hold the Stop until it is answered.
         if !self.runs[i].settlement.is_saving() {
             let verdict = ending.unwrap_or_else(Verdict::cancelled);
@@ -168,7 +168,7 @@ impl<G: Guards> Lineage<G> {
             }
         };
         self.drive_row(i, now, returned, out);
-        self.tell_steers(i, steer::Input::Closed);
+        self.drive_steers(i, now, steer::Input::Closed, out);
         if G::resolves_at_end() {
             self.resolve_questions(i, now, Resolution::Interrupted, out);
         }
@@ -228,13 +228,13 @@ impl<G: Guards> Lineage<G> {
             self.drive_queue(now, queue::Input::HoldSaved, out);
         }
         self.turn(i, turn_journal::Input::Ended(outcome));
-        let returned = self.runs[i].steers.unsettled().to_vec();
-        let rows = if terminal_seq.is_some() { returned.len() } else { 0 };
-        let given_back =
+        let steers = self.runs[i].steers.to_settle();
+        let rows = if terminal_seq.is_some() { steers.len() } else { 0 };
+        let settled =
             run_journal::Input::SettledRows { count: u32::try_from(rows).unwrap_or(u32::MAX) };
         let ended = run_journal::Input::Ended { outcome, seq: terminal_seq };
         self.with_journal(i, now, out, |journal, outputs| {
-            journal.step(now, given_back, outputs).expect("nothing is in flight");
+            journal.step(now, settled, outputs).expect("nothing is in flight");
             journal.step(now, ended, outputs).expect("a run is settled once");
         });
         self.pend(pending::Input::Cleared { run_id });
@@ -249,7 +249,7 @@ impl<G: Guards> Lineage<G> {
                 failure,
                 seq,
                 revision,
-                returned,
+                steers,
             });
         }
         self.close_channel(i, now, out);

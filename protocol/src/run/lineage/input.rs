@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::asks::{KnownRun, Start};
-use crate::ids::{AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SteerId, TurnId};
+use super::asks::{KnownRun, Offered, Start};
+use crate::ids::{AgentId, AskId, QuestionId, Revision, RunId, Seq, SteerId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
 use crate::journal::run_journal::RowRef;
@@ -24,24 +24,18 @@ pub enum Input {
         known: KnownRun,
     },
     /// Give a running agent a hint (STR-01).
-    Steer {
-        /// Who waits for the answer.
-        ask: AskId,
-        /// The run.
-        run_id: RunId,
-        /// A fresh steer id.
-        steer_id: SteerId,
-        /// The row that records its acceptance.
-        row: RowRef,
-        /// Whether the run's agent takes steers.
-        is_supported: bool,
-    },
-    /// The agent of the present invocation wants the next steer.
+    Steer(Offered),
+    /// The agent of the present invocation waits for the next steer.
     SteerWanted {
         /// The run.
         run_id: RunId,
-        /// Body of the row that says that it was read.
-        payload: PayloadId,
+    },
+    /// The agent of the present invocation took the steer it was handed.
+    SteerRead {
+        /// The run.
+        run_id: RunId,
+        /// The row that says so.
+        row: RowRef,
     },
     /// Answer a question (ASK-01).
     Answer {

@@ -16,6 +16,6 @@ mod transitions;
 mod translate;
 mod view;
 
-pub use asks::{ChangeAnswer, KnownRun, QueueAnswer, Start, StartAnswer, SteerAnswer};
+pub use asks::{ChangeAnswer, KnownRun, Offered, QueueAnswer, Start, StartAnswer, SteerAnswer};
 pub use input::Input;
 pub use state::{Lineage, Output, RunLimits};

@@ -135,8 +135,8 @@ impl<G: Guards> Lineage<G> {
         if stage == Stage::Launched && !self.runs[i].settlement.is_saving() {
             return Err(Reject::Local("commit_not_issued"));
         }
-        let returned = self.runs[i].steers.unsettled().len();
-        let is_next = |seq| self.runs[i].journal.is_next_after(returned, seq);
+        let settled = self.runs[i].steers.to_settle().len();
+        let is_next = |seq| self.runs[i].journal.is_next_after(settled, seq);
         if terminal_seq.is_some_and(|seq| !is_next(seq)) {
             return Err(Reject::Local("terminal_seq_not_next"));
         }
@@ -297,7 +297,8 @@ impl<G: Guards> Lineage<G> {
         let mut entry =
             RunEntry::reserved(pending_started_at, run_id, turn_id, Stage::Launched, &self.limits);
         entry.journal = RunJournal::resume(last_seq);
-        entry.steers = Steers::found(steers);
+        // Behind a terminal no row follows.
+        entry.steers = Steers::found(steers.into_iter().filter(|_| terminal.is_none()));
         entry.slot = false;
         self.runs.push(entry);
         self.turn(0, turn_journal::Input::Submitted);
@@ -316,7 +317,7 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) {
         self.runs[i].token_set = true;
-        self.tell_steers(i, steer::Input::Closed);
+        self.drive_steers(i, now, steer::Input::Closed, out);
         self.seal(i, now, out);
         self.remove_row(i, now, out);
         self.claim(i, now, Claimant::Recovery, verdict, out);

@@ -24,7 +24,7 @@ use crate::run::reclaim::Reclaim;
 use crate::run::record::SessionRecord;
 use crate::run::row::Row;
 use crate::run::settlement::{Failure, Settlement, Verdict};
-use crate::run::steer::Steers;
+use crate::run::steer::{SettledSteer, Steers};
 use crate::run::stop::{Answer, Stop, StopSignal};
 use crate::run::worker::Worker;
 use crate::wire::codes::Code;
@@ -209,9 +209,9 @@ pub enum Output {
         /// The hold of the queue that is stable with it (STR-18).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hold: Option<Code>,
-        /// Steers it gives back (STR-07).
+        /// Steers that get their rows with it (STR-04, STR-07).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        returned: Vec<SteerId>,
+        steers: Vec<SettledSteer>,
         /// When.
         at: Instant,
     },
@@ -337,7 +337,7 @@ pub enum Output {
         /// The answer.
         answer: QueueAnswer,
     },
-    /// A steer was answered; an accepted one is shown when its row is published.
+    /// A steer was answered; an accepted one after its row was published.
     SteerAnswered {
         /// The run.
         run_id: RunId,
@@ -346,7 +346,7 @@ pub enum Output {
         /// The answer.
         answer: SteerAnswer,
     },
-    /// The agent reads a steer now (STR-05).
+    /// The agent that waits may take a steer now (STR-05).
     HandSteer {
         /// The run.
         run_id: RunId,
@@ -437,9 +437,9 @@ pub enum Output {
         seq: Option<Seq>,
         /// The revision that settled it.
         revision: Revision,
-        /// Steers given back; their rows stand before the terminal (STR-07).
+        /// Steers it settled; their rows stand before the terminal (STR-07).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        returned: Vec<SteerId>,
+        steers: Vec<SettledSteer>,
     },
     /// What a session item shows has changed.
     SessionChanged {

@@ -5,13 +5,14 @@ use crate::machine::{Machine, Outbox, Reject, TimerKind};
 use crate::run::cache::Notice;
 use crate::run::guards::Guards;
 use crate::run::limits::{CHANGES_WAITING_MAX, RUN_ENTRIES_MAX};
+use crate::run::steer::STEERS_MAX;
 use crate::run::{settlement, worker};
 
 impl<G: Guards> Machine for Lineage<G> {
     type Input = Input;
     type Output = Output;
     type Reject = Reject;
-    const OUTPUTS_MAX: usize = 16 * RUN_ENTRIES_MAX + 2 * CHANGES_WAITING_MAX;
+    const OUTPUTS_MAX: usize = (16 + STEERS_MAX) * RUN_ENTRIES_MAX + 2 * CHANGES_WAITING_MAX;
 
     fn step(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
         let (was_free, had_row) = (self.is_free(), self.row_entry().is_some());
@@ -80,10 +81,9 @@ impl<G: Guards> Lineage<G> {
         match input {
             Input::Start(start) => self.start(now, start, out),
             Input::Stop { ask, run_id, known } => self.stop(now, ask, run_id, known, out),
-            Input::Steer { ask, run_id, steer_id, row, is_supported } => {
-                self.steer(now, ask, run_id, steer_id, row, is_supported, out)
-            }
-            Input::SteerWanted { run_id, payload } => self.steer_wanted(now, run_id, payload, out),
+            Input::Steer(offered) => self.steer(now, offered, out),
+            Input::SteerWanted { run_id } => self.steer_wanted(now, run_id),
+            Input::SteerRead { run_id, row } => self.steer_read(now, run_id, row, out),
             Input::Answer { ask, question_id, version } => {
                 self.answer(now, ask, question_id, version, out);
                 Ok(())

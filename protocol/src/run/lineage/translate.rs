@@ -1,6 +1,7 @@
 //! Drives one sub-machine and translates what it puts out.
 
 use super::state::{Lineage, Output};
+use super::steering::of_steers;
 use crate::ids::{AgentId, QuestionId, RunId, Seq};
 use crate::instant::Instant;
 use crate::journal::run_journal::{self, RowRef, RunJournal};
@@ -59,7 +60,7 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         let i = self.index(run_id)?;
-        self.tell_steers(i, steer::Input::Returned);
+        self.drive_steers(i, now, steer::Input::Returned, out);
         let gate = self.gate(i);
         let has_output = std::mem::take(&mut self.runs[i].has_output);
         self.drive_worker(i, now, worker::Input::Returned { result, gate, has_output }, out)
@@ -195,7 +196,7 @@ impl<G: Guards> Lineage<G> {
                 worker::Output::Invoke { agent } => {
                     self.drive_row(i, now, row::Input::InvocationAdmitted, out);
                     self.runs[i].last_output_at = now;
-                    self.tell_steers(i, steer::Input::Invoked);
+                    self.drive_steers(i, now, steer::Input::Invoked, out);
                     out.push(Output::Invoke { run_id, agent });
                 }
                 worker::Output::CleanUp { agent } => out.push(Output::CleanUp { agent }),
@@ -275,7 +276,7 @@ impl<G: Guards> Lineage<G> {
                         verdict,
                         recovery,
                         hold: self.queue.unsaved_hold(),
-                        returned: self.runs[i].steers.unsettled().to_vec(),
+                        steers: self.runs[i].steers.to_settle(),
                         at: now,
                     });
                 }
@@ -359,12 +360,18 @@ impl<G: Guards> Lineage<G> {
             match output {
                 run_journal::Output::Append { rows } => out.push(Output::Append { run_id, rows }),
                 run_journal::Output::Published { first_seq, rows } => {
+                    let of_steers = of_steers(&rows);
                     out.push(Output::Published { run_id, first_seq, rows });
+                    self.steer_rows_stored(i, now, of_steers, out);
                 }
                 run_journal::Output::PublishedDegraded { rows } => {
+                    let lost = of_steers(&rows);
                     out.push(Output::PublishedDegraded { run_id, rows });
+                    self.steer_rows_lost(i, now, lost.iter().map(|row| row.payload.id), out);
                 }
                 run_journal::Output::Discarded { payloads } => {
+                    let lost = payloads.iter().copied();
+                    self.steer_rows_lost(i, now, lost, out);
                     out.push(Output::Discard { payloads });
                 }
                 run_journal::Output::Answered => {

@@ -1,9 +1,9 @@
 //! The built-in agent: deterministic, needs no account, and can misbehave on request.
 
-mod count;
 mod perform;
 mod script;
 mod show;
+mod talk;
 mod text;
 
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::agent::{FailureKind, QuestionDraft, QuestionReply, SinkClosed};
 use runwarden_runtime::ports::{AgentEvent, AgentFailure, EventSink, Returned, World};
 
-use super::count::{COUNT_PAUSE_WORDS, Count};
 use super::script::{Act, Script};
+use super::talk::{Count, Steady, Talk};
 use super::{show, text};
 
 /// Streams the events of one invocation.
@@ -45,7 +45,8 @@ impl<W: World> Performer<W> {
                     self.stream(item, ItemKind::Text, &text).await
                 }
                 Act::UsePermission { item } => self.use_permission(item).await,
-                Act::Count { item } => self.count(item).await,
+                Act::Steady { item, text } => self.talk(item, Steady::new(&text)).await,
+                Act::Count { item } => self.talk(item, Count::new()).await,
                 Act::Fail => return Returned::Failed(failure()),
                 Act::Hang => std::future::pending().await,
             };
@@ -87,24 +88,24 @@ impl<W: World> Performer<W> {
         self.world.sleep_until(self.world.now().plus(Duration::from_micros(pause_us))).await;
     }
 
-    /// One number after another; a steer is answered between two of them.
-    async fn count(&mut self, item: u32) -> Result<(), SinkClosed> {
-        let mut count = Count::new();
+    /// One piece after another; a steer is answered between two of them.
+    async fn talk<T: Talk>(&mut self, item: u32, mut talk: T) -> Result<(), SinkClosed> {
         let sink = self.sink.clone();
         let mut steer = Box::pin(sink.next_steer());
-        while let Some(number) = count.next() {
-            self.send_text(item, ItemKind::Text, format!("{number} ")).await?;
+        loop {
             let pause = async {
-                self.pause(COUNT_PAUSE_WORDS).await;
+                self.pause(T::PAUSE_WORDS).await;
                 None
             };
             let heard = async { Some(steer.as_mut().await) };
             if let Some(words) = or(heard, pause).await {
-                self.stream(item, ItemKind::Text, &count.hear(&words?)).await?;
+                self.stream(item, ItemKind::Text, &talk.hear(&words?)).await?;
                 steer = Box::pin(sink.next_steer());
+                continue;
             }
+            let Some(piece) = talk.next_piece() else { return Ok(()) };
+            self.send_text(item, ItemKind::Text, piece).await?;
         }
-        Ok(())
     }
 
     async fn ask(&mut self, questions: Vec<QuestionDraft>) -> Result<(), SinkClosed> {

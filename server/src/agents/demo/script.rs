@@ -46,6 +46,8 @@ pub(super) enum Act {
     UseReply { item: u32 },
     /// Ends the tool call that the permission was asked for.
     UsePermission { item: u32 },
+    /// Says a text word by word, and repeats what a steer says.
+    Steady { item: u32, text: String },
     /// Counts aloud, and does what a steer says.
     Count { item: u32 },
     /// Fails.
@@ -109,7 +111,7 @@ fn unknown_command(command: &str) -> Vec<Act> {
 }
 
 fn slow() -> Vec<Act> {
-    vec![say(1, text::steady(SLOW_WORDS))]
+    vec![Act::Steady { item: 1, text: text::steady(SLOW_WORDS) }]
 }
 
 fn tool() -> Vec<Act> {
@@ -215,7 +217,7 @@ mod tests {
     #[test]
     fn slow_streams_its_words_exactly() {
         let script = Script::for_context(&[user(" /slow ")]);
-        let [Act::Stream { text, .. }] = &script.acts[..] else { panic!("{:?}", script.acts) };
+        let [Act::Steady { text, .. }] = &script.acts[..] else { panic!("{:?}", script.acts) };
         assert_eq!(text.split_inclusive(' ').count(), SLOW_WORDS);
     }
 

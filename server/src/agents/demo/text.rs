@@ -13,7 +13,7 @@ const RECALL_CHARS_MAX: usize = 48;
 
 /// What the demo agent understands.
 pub(super) const HELP: &str = "I am the built-in demo agent. I answer any message, and these:\n\n\
-- `/slow` streams steady text for about 30 seconds; press Stop in the middle\n\
+- `/slow` streams steady text for about 30 seconds; stop or steer it in the middle\n\
 - `/plan` works off a plan, step by step\n\
 - `/tool` makes two tool calls\n\
 - `/diff` changes two files and shows what changed\n\

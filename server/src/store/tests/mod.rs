@@ -155,7 +155,7 @@ fn settlement(expected: u64, run: u64, outcome: Outcome) -> Settlement {
         usage: Usage::default(),
         at: at(run * 10 + 5),
         hold: None,
-        returned: Vec::new(),
+        steers: Vec::new(),
         recovery: false,
     }
 }

@@ -1,8 +1,8 @@
 //! What each commit changes.
 
-use runwarden_protocol::ids::{Revision, RunId, SessionId, SteerId};
+use runwarden_protocol::ids::{Revision, RunId, SessionId};
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent, SteerFate};
+use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
 use runwarden_protocol::session::list::first_title;
 use runwarden_protocol::session::record::{PendingTurn, SessionHead, Usage};
 use runwarden_protocol::session::settle::{AnswerFold, Ending, rows};
@@ -12,7 +12,7 @@ use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::change::{Change, Choice, FieldsChange, SessionChange};
 use runwarden_runtime::ports::store::{
     Admission, Append, Commit, Committed, KeyEffect, KeyRecord, KeyScope, KeyUse, NewSession,
-    Persisted, Settlement,
+    Persisted, Settlement, SteerEnd,
 };
 
 use super::data::{Data, StoredMessage, StoredRun, StoredSession};
@@ -173,7 +173,7 @@ impl Data {
         stored.extend(added);
         let (mut committed, owner) = (committed(head), head.owner);
         let run = self.open_run(session_id, run_id)?;
-        run.give_back(run_id, &settlement.returned, at);
+        run.settle_steers(run_id, &settlement.steers, at);
         run.close(run_id, outcome, settlement.reason, at);
         run.usage = settlement.usage;
         run.by_recovery = settlement.recovery;
@@ -276,10 +276,9 @@ impl StoredRun {
         self.journal.push(JournalRow { run_id, session_id, seq, created_at, event, body });
     }
 
-    fn give_back(&mut self, run_id: RunId, returned: &[SteerId], at: Instant) {
-        for steer_id in returned {
-            let (steer_id, fate) = (*steer_id, SteerFate::Returned);
-            self.push(run_id, RowEvent::SteerSettled { steer_id, fate }, at, "null".to_owned());
+    fn settle_steers(&mut self, run_id: RunId, steers: &[SteerEnd], at: Instant) {
+        for (event, body) in steers.iter().map(SteerEnd::row) {
+            self.push(run_id, event, at, body);
         }
     }
 

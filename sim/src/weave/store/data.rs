@@ -103,13 +103,18 @@ impl StoredRun {
         Seq::new(self.journal.len() as u64)
     }
 
-    /// Steers its journal accepts and does not settle.
-    pub(super) fn unsettled_steers(&self) -> Vec<SteerId> {
+    /// Steers its journal accepts and does not settle, with their words.
+    pub(super) fn unsettled_steers(&self) -> Vec<(SteerId, String)> {
         let mut steers = Vec::new();
         for row in &self.journal {
             match row.event {
-                RowEvent::SteerAccepted { steer_id } => steers.push(steer_id),
-                RowEvent::SteerSettled { steer_id, .. } => steers.retain(|id| *id != steer_id),
+                RowEvent::SteerAccepted { steer_id } => {
+                    let words = serde_json::from_str(&row.body);
+                    steers.push((steer_id, words.expect("the words of a steer are a JSON string")));
+                }
+                RowEvent::SteerSettled { steer_id, .. } => {
+                    steers.retain(|(known, _)| *known != steer_id);
+                }
                 RowEvent::Content { .. }
                 | RowEvent::QuestionAsked { .. }
                 | RowEvent::QuestionResolved { .. }
