@@ -7,7 +7,7 @@ use runwarden_protocol::journal::row::{RowEvent, SteerFate};
 use runwarden_sim::weave::{Act, AgentEvent, Bed, Client, Faults, Frame, Script, StoredRun};
 use serde_json::{Value, json};
 
-use crate::support::{each_seed, run, session, speaks, stored, turn};
+use crate::support::{each_seed, run, session, speaks, stored, text_of, turn};
 
 async fn steer(client: &mut Client, session: &str, run: &str, text: &str) -> Option<Frame> {
     let steer = json!({"action": "steer_run", "session_id": session, "run_id": run, "text": text});
@@ -16,7 +16,7 @@ async fn steer(client: &mut Client, session: &str, run: &str, text: &str) -> Opt
 
 /// The id of a steer that was accepted.
 fn accepted(result: &Frame) -> Option<String> {
-    (result.data["outcome"] == "accepted").then(|| result.data["steer_id"].as_str().unwrap().into())
+    (result.data["outcome"] == "accepted").then(|| text_of(&result.data["steer_id"]))
 }
 
 /// What agents read, with their numbers.
@@ -70,13 +70,15 @@ fn a_rebuilt_agent_reads_what_the_lost_one_did_not() {
             let result = steer(&mut client, &session, &run, "shorter").await.expect("a result");
             given = accepted(&result);
             assert!(given.is_some() || result.data["reason"] == "not_running", "{result:?}");
+            bed.sleep(Duration::from_millis(1)).await;
         }
         speaks(&mut client, &run).await;
         assert_eq!(heard(&bed), [(2, "shorter".to_owned())]);
         let second = steer(&mut client, &session, &run, "longer").await.expect("a result");
         let second = accepted(&second).expect("it runs");
         client.ended(&run).await.expect("its end");
-        let expected = [given.unwrap(), second].map(|steer| (steer, SteerFate::Consumed));
+        let expected =
+            [given.expect("one was accepted"), second].map(|steer| (steer, SteerFate::Consumed));
         assert_eq!(fates(stored(&bed.disk.data(), &run)), BTreeMap::from(expected));
     });
 }
@@ -88,8 +90,10 @@ fn an_agent_that_read_a_steer_is_not_replaced() {
         let (mut client, session) = session(&mut bed).await;
         bed.agents.will([Script::of(&[Act::Hear, Act::Die])]);
         let run = run(&mut client, &session, "prompt").await;
-        while accepted(&steer(&mut client, &session, &run, "a").await.expect("a result")).is_none()
-        {
+        let mut given = None;
+        while given.is_none() {
+            bed.sleep(Duration::from_millis(1)).await;
+            given = accepted(&steer(&mut client, &session, &run, "a").await.expect("a result"));
         }
         let ended = client.ended(&run).await.expect("its end");
         assert_eq!(ended.data["status"], "failed");
@@ -120,27 +124,25 @@ fn every_accepted_steer_is_settled_once_whatever_happens() {
             given.extend(accepted(&result).map(|steer| (steer, text)));
         }
         bed.sleep(Duration::from_micros(random.below(30_000) as u64)).await;
-        let ended = match random.below(3) {
-            0 => {
-                bed.kill();
-                bed.disk.set_faults(Faults::default());
-                bed.start().await;
-                None
+        // What is durable survives a kill, what is stable a loss of power as well; a steer is durable.
+        let (is_killed, is_power_lost) =
+            [(true, false), (false, true), (false, false)][random.below(3)];
+        let ended = if is_killed || is_power_lost {
+            if is_killed {
+                bed.kill()
+            } else {
+                bed.lose_power()
             }
-            1 => {
-                bed.lose_power();
-                bed.disk.set_faults(Faults::default());
-                bed.start().await;
-                None
-            }
-            _ => {
-                client.stop(&session, &run).await;
-                client.ended(&run).await
-            }
+            bed.disk.set_faults(Faults::default());
+            bed.start().await;
+            None
+        } else {
+            client.stop(&session, &run).await;
+            client.ended(&run).await
         };
         let data = bed.disk.data();
         let fates = fates(stored(&data, &run));
-        for steer in given.keys() {
+        for steer in given.keys().filter(|_| !is_power_lost) {
             assert!(fates.contains_key(steer), "{steer} was accepted");
         }
         if let Some(ended) = ended {
@@ -158,8 +160,7 @@ fn judge_terminal(
     let returned = terminal["returned_steers"].as_array().expect("a list");
     let back: BTreeMap<String, String> = returned
         .iter()
-        .map(|steer| (steer["steer_id"].as_str().unwrap(), steer["text"].as_str().unwrap()))
-        .map(|(steer, text)| (steer.to_owned(), text.to_owned()))
+        .map(|steer| (text_of(&steer["steer_id"]), text_of(&steer["text"])))
         .collect();
     let unread = fates.iter().filter(|(_, fate)| **fate == SteerFate::Returned);
     assert_eq!(back.keys().collect::<Vec<_>>(), unread.map(|(steer, _)| steer).collect::<Vec<_>>());
