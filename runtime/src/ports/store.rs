@@ -11,15 +11,14 @@ use runwarden_protocol::ids::{
     MessageId, PrincipalId, Revision, RunId, Seq, SessionId, SteerId, StoreId, TurnId,
 };
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent, SteerFate};
-use runwarden_protocol::run::steer::SettledSteer;
+use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
 use runwarden_protocol::session::record::{Marker, SessionHead, StoredRow, Usage};
 use runwarden_protocol::wire::codes::Code;
-use serde_json::Value;
 
 use super::agent::ContextMessage;
 use super::change::SessionChange;
 pub use super::queue::{QueueChange, QueueCommit, StoredEntry, StoredQueue};
+use super::steer::SteerEnd;
 
 /// Most rows of one transaction of appends (COMMIT_GROUP, JRN-20).
 pub const BATCH_ROWS_MAX: usize = 64;
@@ -361,27 +360,6 @@ pub struct Settlement {
     pub steers: Vec<SteerEnd>,
     /// Whether recovery settles: then a content-free provenance row is written too (INV-11, RST-06).
     pub recovery: bool,
-}
-
-/// A steer that a settlement settles, with its words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SteerEnd {
-    /// The steer and its fate.
-    pub steer: SettledSteer,
-    /// Its words.
-    pub text: String,
-}
-
-impl SteerEnd {
-    /// Event and body of its row. One that is given back is stored with its words (STR-07).
-    pub fn row(&self) -> (RowEvent, String) {
-        let SettledSteer { steer_id, fate } = self.steer;
-        let words = match fate {
-            SteerFate::Consumed => Value::Null,
-            SteerFate::Returned => Value::from(self.text.as_str()),
-        };
-        (RowEvent::SteerSettled { steer_id, fate }, words.to_string())
-    }
 }
 
 /// What a commit fixed.

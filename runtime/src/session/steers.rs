@@ -17,7 +17,7 @@ use super::driver::{Driver, Waiting};
 use crate::connection::ReplyTo;
 use crate::frames::SharedFrame;
 use crate::ports::agent::HandedSteer;
-use crate::ports::store::SteerEnd;
+use crate::ports::steer::SteerEnd;
 use crate::ports::{Store, World};
 
 /// Body of the row that says that a steer was read.

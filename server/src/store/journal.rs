@@ -7,8 +7,9 @@ use runwarden_protocol::journal::row::{
 };
 use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::StoreFailure;
+use runwarden_runtime::ports::steer::SteerEnd;
 use runwarden_runtime::ports::store::{
-    Append, JournalPage, NewRow, PAGE_BYTES_MAX, PAGE_ROWS_MAX, Persisted, RunFacts, SteerEnd,
+    Append, JournalPage, NewRow, PAGE_BYTES_MAX, PAGE_ROWS_MAX, Persisted, RunFacts,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};

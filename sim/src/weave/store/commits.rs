@@ -10,9 +10,10 @@ use runwarden_protocol::session::usage;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::change::{Change, Choice, FieldsChange, SessionChange};
+use runwarden_runtime::ports::steer::SteerEnd;
 use runwarden_runtime::ports::store::{
     Admission, Append, Commit, Committed, KeyEffect, KeyRecord, KeyScope, KeyUse, NewSession,
-    Persisted, Settlement, SteerEnd,
+    Persisted, Settlement,
 };
 
 use super::data::{Data, StoredMessage, StoredRun, StoredSession};
