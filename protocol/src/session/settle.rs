@@ -61,8 +61,6 @@ impl AnswerFold {
             }
             RowEvent::QuestionAsked { .. }
             | RowEvent::QuestionResolved { .. }
-            | RowEvent::SteerAccepted { .. }
-            | RowEvent::SteerSettled { .. }
             | RowEvent::Terminal { .. } => Ok(()),
         }
     }

@@ -4,7 +4,6 @@ pub mod agent;
 pub mod change;
 pub mod profile;
 pub mod queue;
-pub mod steer;
 pub mod store;
 pub mod world;
 

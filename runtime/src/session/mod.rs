@@ -8,7 +8,6 @@ mod ports;
 mod questions;
 mod queue;
 mod settled;
-mod steers;
 
 use std::future::Future;
 
@@ -137,15 +136,6 @@ pub enum Message {
         reply: ReplyTo,
         /// The run.
         run_id: RunId,
-    },
-    /// `steer_run`.
-    Steer {
-        /// Who asks.
-        reply: ReplyTo,
-        /// The run.
-        run_id: RunId,
-        /// The hint.
-        text: String,
     },
     /// `answer_question`.
     Answer {

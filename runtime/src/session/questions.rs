@@ -132,8 +132,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 Waiting::Start { .. }
                 | Waiting::Head { .. }
                 | Waiting::Queue { .. }
-                | Waiting::Stop(_)
-                | Waiting::Steer(..),
+                | Waiting::Stop(_),
             )
             | None => (None, None),
         };

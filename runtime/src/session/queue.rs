@@ -291,7 +291,6 @@ impl<W: World, S: Store> Driver<W, S> {
                 Waiting::Start { .. }
                 | Waiting::Head { .. }
                 | Waiting::Stop(_)
-                | Waiting::Steer(..)
                 | Waiting::Answer(..),
             )
             | None => None,

@@ -17,7 +17,6 @@ mod reconnect;
 mod repeated;
 mod runs;
 mod silence;
-mod steer;
 mod stop;
 #[path = "../support/e2e.rs"]
 mod support;

@@ -2,6 +2,7 @@
 
 mod endings;
 mod machines;
+mod queues;
 mod records;
 mod search;
 mod start_up;

@@ -10,6 +10,5 @@ mod queue;
 mod random;
 mod recovery;
 mod starts;
-mod steers;
 mod stops;
 mod support;

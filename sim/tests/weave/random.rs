@@ -146,8 +146,6 @@ fn content(row: &runwarden_protocol::journal::row::JournalRow) -> Option<&str> {
         RowEvent::Content { .. } => Some(&row.body),
         RowEvent::QuestionAsked { .. }
         | RowEvent::QuestionResolved { .. }
-        | RowEvent::SteerAccepted { .. }
-        | RowEvent::SteerSettled { .. }
         | RowEvent::Terminal { .. } => None,
     }
 }

@@ -19,15 +19,8 @@ impl<G: Guards> World<G> {
     pub(super) fn call(&mut self, cause: Cause, call: PortCall) -> Result<(), Broken> {
         match call {
             PortCall::Store(run_id, call) => self.store_call(number(run_id), call),
-            // No scenario asks for a change of the session, or queues anything.
-            PortCall::Change { ask, .. } => Err(Broken {
-                rule: "SES-2",
-                detail: format!("a change is committed that {ask} never asked for"),
-            }),
-            PortCall::Queue(_) => Err(Broken {
-                rule: "STR-12",
-                detail: "the queue acts although nobody queued anything".to_owned(),
-            }),
+            PortCall::Change { expected, .. } => self.change_called(expected),
+            PortCall::Queue(call) => self.queue_call(call),
             PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
             PortCall::CloseAgent(agent) => self.close_agent(cause, agent),
             PortCall::Release(Release::Run(run_id)) => {
@@ -43,12 +36,18 @@ impl<G: Guards> World<G> {
 
     fn store_call(&mut self, run: u8, call: StoreCall) -> Result<(), Broken> {
         let kind = match call {
-            StoreCall::Admit { expected, .. } => {
+            StoreCall::Admit { expected, is_head, turn_id, .. } => {
                 self.check_admission(run)?;
-                CallKind::Admit { expected }
+                ensure(is_head || self.store.queue.is_empty(), "ADM-17", || {
+                    format!("run {run} overtakes {:?}, which wait", self.store.queue)
+                })?;
+                let turn = u8::try_from(turn_id.number()).expect("turns are few");
+                CallKind::Admit { expected, entry: is_head.then_some(turn) }
             }
-            StoreCall::Compensate { expected, .. } => CallKind::Compensate { expected },
-            StoreCall::Settle { expected, verdict, .. } => {
+            StoreCall::Compensate { expected, requeue, .. } => {
+                CallKind::Compensate { expected, requeue }
+            }
+            StoreCall::Settle { expected, verdict, hold, .. } => {
                 let is_appending = self.store.is_appending(run);
                 ensure(!is_appending, "STOP-22", || {
                     format!("run {run} is settled while an append is unanswered")
@@ -56,7 +55,7 @@ impl<G: Guards> World<G> {
                 ensure(!self.store.is_settling(run), "OWN-11", || {
                     format!("run {run} is settled twice at once")
                 })?;
-                CallKind::Settle { expected, verdict }
+                CallKind::Settle { expected, verdict, hold }
             }
             StoreCall::StartWorker { .. } => {
                 self.store.stored(run).turn = Turn::Started;
@@ -100,8 +99,6 @@ impl<G: Guards> World<G> {
                 self.check_first_words(run)?;
                 Due::Call { agent, is_interrupted: false, is_killed: false }
             }
-            // No scenario steers.
-            WorkerCall::HandSteer(_) => return Ok(()),
             WorkerCall::Signal(agent, signal) => return self.signal(run, agent, signal),
             WorkerCall::Exit => Due::Exit,
         };
@@ -172,12 +169,16 @@ impl<G: Guards> World<G> {
                 self.questions_resolved(cause, &questions, outcome)
             }
             Announcement::AnswerRefused { question_id, .. } => self.answer_refused(question_id),
-            Announcement::Phase { .. }
-            | Announcement::Change { .. }
-            | Announcement::Queue { .. }
-            | Announcement::Steer { .. }
-            | Announcement::Session { .. }
-            | Announcement::Idle => Ok(()),
+            Announcement::Change { answer, .. } => {
+                self.change_answered(answer);
+                Ok(())
+            }
+            Announcement::Queue { ask, answer } => self.queue_answered(ask, answer),
+            Announcement::Idle => {
+                self.queue_triggered();
+                Ok(())
+            }
+            Announcement::Phase { .. } | Announcement::Session { .. } => Ok(()),
         }
     }
 
@@ -188,6 +189,9 @@ impl<G: Guards> World<G> {
         ensure(is_key_used || !matches!(answer, StartAnswer::Repeated), "ADM-13", || {
             format!("start {run} is told the outcome of a key that had none")
         })?;
+        if let StartAnswer::Queued { turn_id, position, .. } = answer {
+            self.check_queued(turn_id, position)?;
+        }
         let model = self.run(run);
         let start = match answer {
             StartAnswer::Started { .. } => {
@@ -196,10 +200,10 @@ impl<G: Guards> World<G> {
                 })?;
                 Start::Acknowledged
             }
-            StartAnswer::Queued { .. }
-            | StartAnswer::Unstored
-            | StartAnswer::Repeated
-            | StartAnswer::Refused(_) => Start::Refused,
+            StartAnswer::Queued { .. } => Start::Queued,
+            StartAnswer::Unstored | StartAnswer::Repeated | StartAnswer::Refused(_) => {
+                Start::Refused
+            }
         };
         if model.start == Start::Waiting {
             model.start = start;
@@ -254,7 +258,11 @@ impl<G: Guards> World<G> {
         ensure(!self.store.is_settling(run), "STOP-07", || {
             format!("a Stop of run {run} is accepted while its settlement is being saved")
         })?;
-        self.run(run).stopped_at = Some(since);
+        let model = self.run(run);
+        model.stopped_at = Some(since);
+        if model.stops_waiting > 0 {
+            self.hold_queue();
+        }
         Ok(())
     }
 
@@ -294,6 +302,9 @@ impl<G: Guards> World<G> {
             format!("run {run} is shown {outcome:?}, the store holds {:?}", stored.terminal)
         })?;
         let due = u64::from(model.shown) + 1;
+        if outcome == Outcome::Cancelled {
+            self.check_hold_stored(run)?;
+        }
         ensure(seq.is_none_or(|seq| seq.get() == due), "INV-SEQ", || {
             format!("the terminal of run {run} has number {seq:?}, {due} was due")
         })

@@ -265,9 +265,7 @@ impl Data {
                 RowEvent::Terminal { outcome } => Some(outcome),
                 RowEvent::Content { .. }
                 | RowEvent::QuestionAsked { .. }
-                | RowEvent::QuestionResolved { .. }
-                | RowEvent::SteerAccepted { .. }
-                | RowEvent::SteerSettled { .. } => None,
+                | RowEvent::QuestionResolved { .. } => None,
             });
             Some(UnsettledRun {
                 head: session.head.clone(),
@@ -275,7 +273,6 @@ impl Data {
                 turn_id: pending.turn_id,
                 last_seq: run.last_seq(),
                 terminal,
-                steers: run.unsettled_steers(),
             })
         });
         pending.collect()

@@ -4,6 +4,5 @@ mod flows;
 mod heal;
 mod queues;
 mod scope;
-mod steers;
 mod stops;
 mod world;

@@ -110,7 +110,6 @@ fn worker_steps() -> Vec<Input> {
             pending_started_at: Instant::ZERO,
             last_seq: Seq::ZERO,
             terminal: None,
-            steers: Vec::new(),
         },
     ]
 }
