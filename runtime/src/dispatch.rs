@@ -4,7 +4,7 @@
 //! around model ports and chooses when each answer arrives. Neither decides anything here.
 
 use runwarden_protocol::ids::{
-    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, TurnId,
+    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SteerId, TurnId,
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{Outcome, Reason};
@@ -12,11 +12,12 @@ use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::cache::Notice;
 use runwarden_protocol::run::lineage::{
-    ChangeAnswer, Input, Output, QueueAnswer, Start, StartAnswer,
+    ChangeAnswer, Input, Output, QueueAnswer, Start, StartAnswer, SteerAnswer,
 };
 use runwarden_protocol::run::questions::Resolution;
 use runwarden_protocol::run::queue::Change;
 use runwarden_protocol::run::settlement::{Failure, Verdict};
+use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::run::stop::{Answer, StopSignal};
 use runwarden_protocol::run::worker::CallResult;
 use runwarden_protocol::wire::codes::Code;
@@ -84,6 +85,8 @@ pub enum StoreCall {
         recovery: bool,
         /// The hold of the queue that is stored with it.
         hold: Option<Code>,
+        /// Steers that get their rows with it.
+        steers: Vec<SettledSteer>,
         /// When.
         at: Instant,
     },
@@ -123,6 +126,8 @@ pub enum QueueCall {
 /// Calls of the worker and its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerCall {
+    /// Give the agent the steer it waits for; answered by `SteerRead` once the agent took it.
+    HandSteer(SteerId),
     /// Make the worker; answered by [`PortAnswer::Launched`], and its first step is [`PortAnswer::Began`].
     Launch,
     /// Construct an agent; answered by [`PortAnswer::Constructed`].
@@ -184,6 +189,15 @@ pub enum Announcement {
         ask: AskId,
         /// The answer.
         answer: QueueAnswer,
+    },
+    /// A steer was answered; an accepted one after its row was shown.
+    Steer {
+        /// The run.
+        run_id: RunId,
+        /// Who waits.
+        ask: AskId,
+        /// The answer.
+        answer: SteerAnswer,
     },
     /// A question was opened; shown with its row.
     QuestionOpened {
@@ -251,6 +265,8 @@ pub enum Announcement {
         seq: Option<Seq>,
         /// The revision that settled it.
         revision: Revision,
+        /// Steers it settled; their rows stand before the terminal.
+        steers: Vec<SettledSteer>,
     },
     /// The session's item changed.
     Session {
@@ -312,8 +328,8 @@ pub fn port_call(output: Output) -> PortCall {
         Output::Compensate { run_id, expected, requeue, at } => {
             PortCall::Store(run_id, StoreCall::Compensate { expected, requeue, at })
         }
-        Output::Settle { run_id, turn_id, expected, verdict, recovery, hold, at } => {
-            let call = StoreCall::Settle { turn_id, expected, verdict, recovery, hold, at };
+        Output::Settle { run_id, turn_id, expected, verdict, recovery, hold, steers, at } => {
+            let call = StoreCall::Settle { turn_id, expected, verdict, recovery, hold, steers, at };
             PortCall::Store(run_id, call)
         }
         Output::Change { ask, expected, at } => PortCall::Change { ask, expected, at },
@@ -369,8 +385,29 @@ pub fn port_call(output: Output) -> PortCall {
         Output::PhaseChanged { run_id, phase, since } => {
             announce(Announcement::Phase { run_id, phase, since })
         }
-        Output::RunEnded { run_id, turn_id: _, outcome, reason, failure, seq, revision } => {
-            announce(Announcement::Ended { run_id, outcome, reason, failure, seq, revision })
+        Output::RunEnded {
+            run_id,
+            turn_id: _,
+            outcome,
+            reason,
+            failure,
+            seq,
+            revision,
+            steers,
+        } => announce(Announcement::Ended {
+            run_id,
+            outcome,
+            reason,
+            failure,
+            seq,
+            revision,
+            steers,
+        }),
+        Output::SteerAnswered { run_id, ask, answer } => {
+            announce(Announcement::Steer { run_id, ask, answer })
+        }
+        Output::HandSteer { run_id, steer_id } => {
+            PortCall::Worker(run_id, WorkerCall::HandSteer(steer_id))
         }
         Output::SessionChanged { revision } => announce(Announcement::Session { revision }),
         Output::BecameIdle => announce(Announcement::Idle),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_channel::{Receiver, Sender};
 use futures_lite::future::or;
-use runwarden_protocol::ids::ItemId;
+use runwarden_protocol::ids::{ItemId, SteerId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::journal::text_merge::{self, PIECE_BYTES_MAX, TextMerge};
@@ -12,7 +12,7 @@ use runwarden_protocol::machine::{Machine, Outbox};
 use runwarden_protocol::session::record::Usage;
 use serde_json::Value;
 
-use crate::ports::agent::{BoxFuture, QuestionDraft, QuestionReply};
+use crate::ports::agent::{BoxFuture, HandedSteer, QuestionDraft, QuestionReply};
 use crate::ports::{Agent, AgentEvent, EventSink, Invocation, Returned, World};
 
 /// Events of an agent that wait for its run's journal.
@@ -48,6 +48,10 @@ pub enum Progress {
     },
     /// What was used so far.
     Usage(Usage),
+    /// The agent waits for a steer.
+    SteerWanted(Sender<HandedSteer>),
+    /// The agent took a steer.
+    SteerRead(SteerId),
     /// The invocation is over; nothing follows.
     Returned(Returned),
 }
@@ -169,6 +173,10 @@ impl<W: World> Pump<W> {
                 self.flush().await && self.send(Progress::Question { question, reply }).await
             }
             AgentEvent::Usage(usage) => self.send(Progress::Usage(usage)).await,
+            AgentEvent::SteerWanted { reply } => self.send(Progress::SteerWanted(reply)).await,
+            AgentEvent::SteerRead { steer_id } => {
+                self.flush().await && self.send(Progress::SteerRead(steer_id)).await
+            }
         }
     }
 

@@ -333,6 +333,9 @@ fn open_permissions_have_a_bound_and_one_more_is_cancelled() {
                         }
                     }
                     AgentEvent::Update { .. } | AgentEvent::Usage(_) => {}
+                    AgentEvent::SteerWanted { .. } | AgentEvent::SteerRead { .. } => {
+                        panic!("ACP agents take no steers")
+                    }
                 }
             }
         };
@@ -518,6 +521,9 @@ impl Started {
                     }
                     AgentEvent::Question { reply, .. } => replies.push(reply),
                     AgentEvent::Update { .. } | AgentEvent::Usage(_) => continue,
+                    AgentEvent::SteerWanted { .. } | AgentEvent::SteerRead { .. } => {
+                        panic!("ACP agents take no steers")
+                    }
                 }
                 if !std::mem::replace(&mut raised, true) {
                     signals.iter().for_each(|signal| self.agent.signal(*signal));

@@ -161,7 +161,10 @@ fn two_questions_are_open_at_once_and_answered_in_any_order() {
             match event {
                 AgentEvent::Question { reply, .. } => open.push(reply),
                 AgentEvent::Text { text, .. } => said.push_str(&text),
-                AgentEvent::Update { .. } | AgentEvent::Usage(_) => {}
+                AgentEvent::Update { .. }
+                | AgentEvent::Usage(_)
+                | AgentEvent::SteerWanted { .. }
+                | AgentEvent::SteerRead { .. } => {}
             }
             if open.len() == 2 {
                 for (reply, word) in open.drain(..).rev().zip(["second", "first"]) {

@@ -80,6 +80,7 @@ impl Registry {
             .with::<run::record::SessionRecord>("run/record")
             .with::<run::row::Row>("run/row")
             .with::<run::settlement::Settlement>("run/settlement")
+            .with::<run::steer::Steers>("run/steer")
             .with::<run::stop::Stop>("run/stop")
             .with::<run::worker::Worker>("run/worker")
             .with::<run::slots::Slots>("slots")

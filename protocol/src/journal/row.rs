@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ItemId, QuestionId, RunId, Seq, SessionId};
+use crate::ids::{ItemId, QuestionId, RunId, Seq, SessionId, SteerId};
 use crate::instant::Instant;
+pub use crate::wire::frames::SteerFate;
 pub use crate::wire::structures::{ItemKind, RunOutcome as Outcome, TerminalReason as Reason};
 
 /// Most bytes of text one row holds (TEXT_MERGE, JRN-20).
@@ -30,6 +31,18 @@ pub enum RowEvent {
         /// The question.
         question_id: QuestionId,
     },
+    /// A steer was accepted; shown as `stream_note`.
+    SteerAccepted {
+        /// The steer.
+        steer_id: SteerId,
+    },
+    /// A steer was read by the agent, or given back (STR-04).
+    SteerSettled {
+        /// The steer.
+        steer_id: SteerId,
+        /// Which of both.
+        fate: SteerFate,
+    },
     /// The semantic terminal.
     Terminal {
         /// How the run ended.
@@ -44,6 +57,8 @@ impl RowEvent {
             Self::Content { item_kind, .. } => item_kind.as_str(),
             Self::QuestionAsked { .. } => "question_asked",
             Self::QuestionResolved { .. } => "question_resolved",
+            Self::SteerAccepted { .. } => "steer_accepted",
+            Self::SteerSettled { .. } => "steer_settled",
             Self::Terminal { .. } => "terminal",
         }
     }
@@ -52,9 +67,11 @@ impl RowEvent {
     pub const fn is_terminal(self) -> bool {
         match self {
             Self::Terminal { .. } => true,
-            Self::Content { .. } | Self::QuestionAsked { .. } | Self::QuestionResolved { .. } => {
-                false
-            }
+            Self::Content { .. }
+            | Self::QuestionAsked { .. }
+            | Self::QuestionResolved { .. }
+            | Self::SteerAccepted { .. }
+            | Self::SteerSettled { .. } => false,
         }
     }
 }

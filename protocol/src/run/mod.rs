@@ -2,7 +2,7 @@
 //!
 //! [`lineage`] is the machine of a session; it routes to one sub-machine per state table: [`row`]
 //! (5.1), [`worker`] (5.2), [`stop`] (5.3), [`reclaim`] (5.4), [`settlement`], [`ownership`],
-//! [`pending`] (5.7), [`queue`] (5.10), [`record`] and [`questions`]. The run journal is in
+//! [`pending`] (5.7), [`steer`] (5.8), [`queue`] (5.10), [`record`] and [`questions`]. The run journal is in
 //! [`crate::journal`]. Of the whole process, [`slots`] counts the runs and [`cache`] orders the agents that
 //! sessions keep.
 //! [`predicates`] holds the three named predicates, [`admission`] table A, [`guards`] every decision a
@@ -24,6 +24,7 @@ pub mod record;
 pub mod row;
 pub mod settlement;
 pub mod slots;
+pub mod steer;
 pub mod stop;
 pub mod worker;
 

@@ -61,6 +61,8 @@ impl AnswerFold {
             }
             RowEvent::QuestionAsked { .. }
             | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerAccepted { .. }
+            | RowEvent::SteerSettled { .. }
             | RowEvent::Terminal { .. } => Ok(()),
         }
     }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use async_channel::{Receiver, Sender};
-use runwarden_protocol::ids::RunId;
+use runwarden_protocol::ids::{RunId, SteerId};
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::session::record::Usage;
 use serde_json::Value;
@@ -139,6 +139,25 @@ pub enum AgentEvent {
     },
     /// What the call has used so far; unknown values stay `None`.
     Usage(Usage),
+    /// The agent waits for the next steer of its run (STR-05); see [`EventSink::next_steer`].
+    SteerWanted {
+        /// Gets at most one.
+        reply: Sender<HandedSteer>,
+    },
+    /// The agent took the steer it was handed.
+    SteerRead {
+        /// The steer.
+        steer_id: SteerId,
+    },
+}
+
+/// A steer on its way to an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandedSteer {
+    /// The steer.
+    pub steer_id: SteerId,
+    /// Its words.
+    pub text: String,
 }
 
 /// A question before it has an id.
@@ -181,6 +200,21 @@ impl EventSink {
     pub fn bounded(events_max: usize) -> (Self, Receiver<AgentEvent>) {
         let (sender, receiver) = async_channel::bounded(events_max);
         (Self { sender }, receiver)
+    }
+
+    /// The next steer of the run, when one comes; only for an agent that declares `steer`. Each is read by one
+    /// invocation of its own run, and counts as read once this has returned it (STR-04, STR-05): when the future
+    /// is dropped before, the next call gets the same one, or the end of the run gives it back. One call at a
+    /// time: a second one takes the place of the first.
+    ///
+    /// # Errors
+    /// [`SinkClosed`] when no more will come.
+    pub async fn next_steer(&self) -> Result<String, SinkClosed> {
+        let (reply, steer) = async_channel::bounded(1);
+        self.send(AgentEvent::SteerWanted { reply }).await?;
+        let HandedSteer { steer_id, text } = steer.recv().await.map_err(|_| SinkClosed)?;
+        self.send(AgentEvent::SteerRead { steer_id }).await?;
+        Ok(text)
     }
 
     /// Hands over one event.

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod change;
 pub mod profile;
 pub mod queue;
+pub mod steer;
 pub mod store;
 pub mod world;
 

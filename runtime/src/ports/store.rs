@@ -8,7 +8,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use runwarden_protocol::ids::{
-    MessageId, PrincipalId, Revision, RunId, Seq, SessionId, StoreId, TurnId,
+    MessageId, PrincipalId, Revision, RunId, Seq, SessionId, SteerId, StoreId, TurnId,
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
@@ -18,6 +18,7 @@ use runwarden_protocol::wire::codes::Code;
 use super::agent::ContextMessage;
 use super::change::SessionChange;
 pub use super::queue::{QueueChange, QueueCommit, StoredEntry, StoredQueue};
+use super::steer::SteerEnd;
 
 /// Most rows of one transaction of appends (COMMIT_GROUP, JRN-20).
 pub const BATCH_ROWS_MAX: usize = 64;
@@ -355,6 +356,8 @@ pub struct Settlement {
     pub at: Instant,
     /// The hold of the queue that is stable with it, if it has entries (STR-18).
     pub hold: Option<Code>,
+    /// Steers that are settled by it: each gets its row before the terminal (STR-04).
+    pub steers: Vec<SteerEnd>,
     /// Whether recovery settles: then a content-free provenance row is written too (INV-11, RST-06).
     pub recovery: bool,
 }
@@ -544,6 +547,8 @@ pub struct UnsettledRun {
     pub last_seq: Seq,
     /// The semantic terminal in its journal, if any.
     pub terminal: Option<Outcome>,
+    /// Steers in its journal that were accepted and not settled, in order, with their words.
+    pub steers: Vec<(SteerId, String)>,
 }
 
 /// An error record (ErrorData as JSON text, and what the store orders and selects by).

@@ -7,6 +7,7 @@ use runwarden_protocol::journal::row::{ItemKind, Outcome, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::lineage::StartAnswer;
+use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::run::stop::Answer;
 use runwarden_protocol::session::project::{self, Live, LiveRun, int};
 use runwarden_protocol::session::record::SessionHead;
@@ -39,6 +40,9 @@ impl<W: World, S: Store> Driver<W, S> {
             }
             Announcement::Change { ask, answer } => self.change_answered(ask, answer),
             Announcement::Queue { ask, answer } => self.reply_queue(ask, answer),
+            Announcement::Steer { run_id, ask, answer } => {
+                self.steer_answered(run_id, ask, answer);
+            }
             Announcement::Stop { run_id, asks, answer } => {
                 for ask in asks {
                     if let Some(Waiting::Stop(reply)) = self.asks.remove(&ask) {
@@ -63,8 +67,8 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.show_rows(run_id, first_seq, &rows)
             }
             Announcement::Phase { run_id, phase, since } => self.show_phase(run_id, phase, since),
-            Announcement::Ended { run_id, outcome, reason, seq, revision, .. } => {
-                self.show_end(run_id, outcome, reason, seq, revision.get());
+            Announcement::Ended { run_id, outcome, reason, seq, revision, steers, .. } => {
+                self.show_end(run_id, (outcome, reason), seq, revision.get(), &steers);
             }
             Announcement::Session { .. } => self.changed(),
             Announcement::Idle => self.changed(),
@@ -82,7 +86,10 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.head_answered(answer);
                 run_id
             }
-            Some(Waiting::Queue { .. } | Waiting::Stop(_) | Waiting::Answer(..)) | None => return,
+            Some(
+                Waiting::Queue { .. } | Waiting::Stop(_) | Waiting::Steer(..) | Waiting::Answer(..),
+            )
+            | None => return,
         };
         if !self.machine.holds(run_id) {
             self.runs.remove(&run_id);
@@ -206,8 +213,15 @@ impl<W: World, S: Store> Driver<W, S> {
             frames.push(shared.clone());
             self.keep_in_ring(place, shared, numbered);
         }
-        if let RowEvent::QuestionAsked { question_id } = row.event {
-            self.show_question(question_id, frames);
+        match row.event {
+            RowEvent::QuestionAsked { question_id } => self.show_question(question_id, frames),
+            RowEvent::SteerSettled { steer_id, fate } => {
+                self.steer_settled(run_id, SettledSteer { steer_id, fate });
+            }
+            RowEvent::Content { .. }
+            | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerAccepted { .. }
+            | RowEvent::Terminal { .. } => {}
         }
     }
 
@@ -230,8 +244,12 @@ impl<W: World, S: Store> Driver<W, S> {
                 Some(kind) => Some(self.text_frame(place, item_id, kind, body)),
                 None => Some(self.update_frame(place, item_id, item_kind, body)),
             },
-            RowEvent::QuestionAsked { .. } | RowEvent::QuestionResolved { .. } => {
-                self.note_frame(place, event.name())
+            RowEvent::QuestionAsked { .. }
+            | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerAccepted { .. } => self.note_frame(place, event.name()),
+            RowEvent::SteerSettled { steer_id, fate } => {
+                let steer = SettledSteer { steer_id, fate };
+                Some(self.settled_frame(place.run_id, place.seq, steer))
             }
             RowEvent::Terminal { .. } => None,
         }
@@ -332,11 +350,12 @@ impl<W: World, S: Store> Driver<W, S> {
     fn show_end(
         &mut self,
         run_id: RunId,
-        outcome: Outcome,
-        reason: Option<Reason>,
+        (outcome, reason): (Outcome, Option<Reason>),
         seq: Option<Seq>,
         revision: u64,
+        steers: &[SettledSteer],
     ) {
+        let (mut frames, returned_steers) = self.settle_steers(run_id, steers, seq);
         let run = self.runs.get(&run_id);
         let error = run.and_then(|run| run.error.clone());
         let settled = run.and_then(|run| run.settled_usage);
@@ -349,7 +368,7 @@ impl<W: World, S: Store> Driver<W, S> {
             reason,
             complete: true,
             committed_in: None,
-            returned_steers: Vec::new(),
+            returned_steers,
             usage,
             row: None,
             error,
@@ -366,10 +385,10 @@ impl<W: World, S: Store> Driver<W, S> {
             session: Some(self.session_id),
             role: TerminalRole::End { entity },
         };
-        let shared = SharedFrame::terminal(self.hub.payload_id(), key, frame);
+        frames.push(SharedFrame::terminal(self.hub.payload_id(), key, frame));
         let now = self.hub.now();
         for peer in self.subscribers.values() {
-            peer.outbound.offer(now, &shared);
+            peer.outbound.offer_all(now, &frames);
         }
     }
 

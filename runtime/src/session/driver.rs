@@ -21,11 +21,12 @@ use serde_json::Value;
 
 use super::Message;
 use super::changes::PendingChange;
+use super::steers::AcceptedSteer;
 use crate::connection::{Peer, ReplyTo};
 use crate::dispatch::{PortAnswer, PortCall, Release, fact, port_call};
 use crate::frames::SharedFrame;
 use crate::hub::Hub;
-use crate::ports::agent::{ContextMessage, QuestionReply};
+use crate::ports::agent::{ContextMessage, HandedSteer, QuestionReply};
 use crate::ports::store::{ChainTail, Committed, KeyUse, RunFacts};
 use crate::ports::{Agent, Store, StoreFailure, World};
 use crate::records::{self, Step};
@@ -86,6 +87,9 @@ pub(super) struct RunState {
     pub(super) model: Option<String>,
     pub(super) progress: Option<Pin<Box<Receiver<Progress>>>>,
     pub(super) kill: Option<Sender<()>>,
+    pub(super) steers: Vec<AcceptedSteer>,
+    /// An agent that waits for a steer.
+    pub(super) steer_reader: Option<Sender<HandedSteer>>,
     /// While it is there the construction of an agent goes on.
     pub(super) construction: Option<Sender<()>>,
     /// The agent that is called now.
@@ -142,6 +146,8 @@ pub(super) enum Waiting {
     },
     /// `stop_run`.
     Stop(ReplyTo),
+    /// `steer_run`, with its words.
+    Steer(ReplyTo, Arc<str>),
     /// `answer_question`.
     Answer(ReplyTo, Value),
 }
@@ -330,6 +336,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Message::SlotFreed => self.slot_freed(),
             Message::ServerStopping => self.feed(Input::ServerStopping),
             Message::Stop { reply, run_id } => self.stop(reply, run_id),
+            Message::Steer { reply, run_id, text } => self.steer(reply, run_id, &text),
             Message::Update { reply, wanted, key, remembered } => {
                 self.update(reply, wanted, key, remembered);
             }

@@ -8,6 +8,7 @@ mod ports;
 mod questions;
 mod queue;
 mod settled;
+mod steers;
 
 use std::future::Future;
 
@@ -136,6 +137,15 @@ pub enum Message {
         reply: ReplyTo,
         /// The run.
         run_id: RunId,
+    },
+    /// `steer_run`.
+    Steer {
+        /// Who asks.
+        reply: ReplyTo,
+        /// The run.
+        run_id: RunId,
+        /// The hint.
+        text: String,
     },
     /// `answer_question`.
     Answer {

@@ -180,7 +180,7 @@ impl<W: World, S: Store> Driver<W, S> {
             from_seq: deltas.as_ref().and(known_seq),
             items,
             deltas,
-            steers: Vec::new(),
+            steers: self.shown_steers(run_id),
         };
         self.reply_stream(reply, run_id, state);
     }

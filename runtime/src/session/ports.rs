@@ -20,6 +20,7 @@ use runwarden_protocol::{journal::row::Outcome, run::settlement::Verdict};
 use serde_json::Value;
 
 use super::driver::{Driver, Event, RunState};
+use super::steers::AcceptedSteer;
 use crate::dispatch::{PortAnswer, StoreCall, WorkerCall};
 use crate::hub::stored_error;
 use crate::ports::agent::{ContextMessage, ContextRole, FailureKind};
@@ -66,7 +67,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.commit(run_id, undo);
             }
             StoreCall::StartWorker { at } => self.start_worker(run_id, at),
-            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, at } => {
+            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, steers, at } => {
                 let error = self.error_of(run_id, &verdict);
                 let usage = self.settle_usage(run_id);
                 let settlement = Settlement {
@@ -83,6 +84,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     conversation: self.conversation_of(run_id),
                     at,
                     hold,
+                    steers: self.steer_ends(run_id, &steers),
                     recovery,
                 };
                 self.commit(run_id, Commit::Settle(settlement));
@@ -180,6 +182,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     run.construction = None;
                 }
             }
+            WorkerCall::HandSteer(steer_id) => self.hand_steer(run_id, steer_id),
             WorkerCall::AskRegistration => self.answer_next(PortAnswer::RegistrationAsked(run_id)),
             WorkerCall::Prepare(agent) => self.prepare(run_id, agent),
             WorkerCall::Invoke(agent) => self.invoke(run_id, agent),
@@ -311,6 +314,8 @@ impl<W: World, S: Store> Driver<W, S> {
                 let row = self.row(RowEvent::Content { item_id, item_kind }, body, json_bytes);
                 self.produced(PortAnswer::Produced(run_id, row), row);
             }
+            Progress::SteerWanted(reply) => self.steer_wanted(run_id, reply),
+            Progress::SteerRead(steer_id) => self.steer_read(run_id, steer_id),
             Progress::Question { question, reply } => self.asked(run_id, question, reply),
             Progress::Usage(usage) => {
                 if let Some(run) = self.runs.get_mut(&run_id) {
@@ -355,6 +360,7 @@ impl<W: World, S: Store> Driver<W, S> {
         };
         if let Some(run) = self.runs.get_mut(&run_id) {
             run.progress = None;
+            run.steer_reader = None;
             let agent = run.invoked.take();
             // What a failed call left of the conversation is not known.
             run.conversation = match result {
@@ -384,7 +390,9 @@ impl<W: World, S: Store> Driver<W, S> {
 
     pub(super) fn recover(&mut self, run: UnsettledRun) {
         let Some(pending) = run.head.pending.clone() else { return };
-        let state = RunState::new(pending.agent, pending.model);
+        let mut state = RunState::new(pending.agent, pending.model);
+        let steers = run.steers.iter().map(|(steer_id, _)| *steer_id).collect();
+        state.steers = run.steers.into_iter().map(AcceptedSteer::found).collect();
         self.runs.insert(run.run_id, state);
         self.feed(Input::Recover {
             run_id: run.run_id,
@@ -392,6 +400,7 @@ impl<W: World, S: Store> Driver<W, S> {
             pending_started_at: pending.pending_started_at,
             last_seq: run.last_seq,
             terminal: run.terminal,
+            steers,
         });
     }
 }
@@ -411,6 +420,8 @@ impl RunState {
             model,
             progress: None,
             kill: None,
+            steers: Vec::new(),
+            steer_reader: None,
             construction: None,
             invoked: None,
             conversation: None,

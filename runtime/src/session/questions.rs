@@ -132,7 +132,8 @@ impl<W: World, S: Store> Driver<W, S> {
                 Waiting::Start { .. }
                 | Waiting::Head { .. }
                 | Waiting::Queue { .. }
-                | Waiting::Stop(_),
+                | Waiting::Stop(_)
+                | Waiting::Steer(..),
             )
             | None => (None, None),
         };

@@ -291,6 +291,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 Waiting::Start { .. }
                 | Waiting::Head { .. }
                 | Waiting::Stop(_)
+                | Waiting::Steer(..)
                 | Waiting::Answer(..),
             )
             | None => None,

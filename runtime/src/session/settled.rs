@@ -1,14 +1,18 @@
 //! The live content of a run that has ended, read from its journal (`get_stream`).
 
 use runwarden_protocol::ids::{RunId, Seq, SessionId};
+use runwarden_protocol::journal::row::RowEvent;
 use runwarden_protocol::session::project::int;
 use runwarden_protocol::session::scene::Scene;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::StreamState;
-use runwarden_protocol::wire::structures::{EntityStatus, Replay, ReplayState, RunOutcome};
+use runwarden_protocol::wire::structures::{
+    EntityStatus, Replay, ReplayState, RunOutcome, Steer, SteerState,
+};
 
 use super::driver::{Driver, Event};
 use super::open::{items_of, replay};
+use super::steers::state_of;
 use crate::connection::ReplyTo;
 use crate::ports::{Store, StoreFailure, World};
 
@@ -25,6 +29,7 @@ pub(super) struct Settled {
     outcome: RunOutcome,
     last_seq: Seq,
     scene: Scene,
+    steers: Vec<Steer>,
     replay: Replay,
 }
 
@@ -71,7 +76,7 @@ impl<W: World, S: Store> Driver<W, S> {
             from_seq: known,
             items: known.is_none().then(|| items_of(&settled.scene, run_id)),
             deltas: known.map(|_| Vec::new()),
-            steers: Vec::new(),
+            steers: settled.steers,
         };
         self.reply_stream(reply, run_id, state);
     }
@@ -88,12 +93,14 @@ async fn read<S: Store>(
     let Some(facts) = facts else { return Ok(None) };
     let Some(outcome) = facts.outcome else { return Ok(None) };
     let mut scene = Scene::new();
+    let mut steers = Vec::new();
     let mut is_sound = true;
     loop {
         match store.journal(run_id, scene.last_seq()).await {
             Ok(page) => {
                 for row in &page.rows {
                     scene.apply(row.seq, row.event, &row.body);
+                    note_steer(&mut steers, row.event);
                 }
                 if !page.more {
                     break;
@@ -112,7 +119,27 @@ async fn read<S: Store>(
     } else {
         Replay { state: ReplayState::Quarantined, reason: None }
     };
-    Ok(Some(Settled { outcome, last_seq: facts.last_seq, scene, replay }))
+    Ok(Some(Settled { outcome, last_seq: facts.last_seq, scene, steers, replay }))
+}
+
+/// The steers of a run as its rows tell them.
+fn note_steer(steers: &mut Vec<Steer>, event: RowEvent) {
+    match event {
+        RowEvent::SteerAccepted { steer_id } => {
+            let outcome = SteerState::Accepted;
+            steers.push(Steer { steer_id: steer_id.to_string(), outcome });
+        }
+        RowEvent::SteerSettled { steer_id, fate } => {
+            let steer_id = steer_id.to_string();
+            if let Some(steer) = steers.iter_mut().find(|steer| steer.steer_id == steer_id) {
+                steer.outcome = state_of(fate);
+            }
+        }
+        RowEvent::Content { .. }
+        | RowEvent::QuestionAsked { .. }
+        | RowEvent::QuestionResolved { .. }
+        | RowEvent::Terminal { .. } => {}
+    }
 }
 
 const fn entity_status(outcome: RunOutcome) -> EntityStatus {

@@ -1,7 +1,7 @@
 //! How values become columns. Ids and counters are 64-bit and unsigned, SQLite's integers are signed.
 
 use runwarden_protocol::ids::{
-    MessageId, PrincipalId, QuestionId, Revision, RunId, Seq, SessionId, StoreId,
+    MessageId, PrincipalId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, StoreId,
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::Outcome;
@@ -35,7 +35,7 @@ macro_rules! id_column {
     )*};
 }
 
-id_column!(SessionId, RunId, MessageId, QuestionId, PrincipalId, StoreId);
+id_column!(SessionId, RunId, MessageId, QuestionId, PrincipalId, SteerId, StoreId);
 id_column!(runwarden_protocol::ids::ItemId);
 
 impl Column for u64 {

@@ -165,7 +165,7 @@ fn start_worker(
 
 fn settle(connection: &Connection, settlement: &Settlement) -> Result<Committed, Fault> {
     let run_id = settlement.run_id;
-    let run = known_run(connection, settlement.session_id, run_id)?;
+    let mut run = known_run(connection, settlement.session_id, run_id)?;
     if let Some(outcome) = run.outcome {
         return Err(StoreFailure::Ended { outcome }.into());
     }
@@ -187,6 +187,7 @@ fn settle(connection: &Connection, settlement: &Settlement) -> Result<Committed,
         sessions::update(connection, &head)?;
     }
     let (outcome, reason, at) = (settlement.outcome, settlement.reason, settlement.at);
+    journal::settle_steers(connection, run_id, &mut run, &settlement.steers, at)?;
     let seq = journal::terminate(connection, run_id, &run, outcome, reason, at)?;
     close_run(connection, (run_id, &run), outcome, reason, settlement.usage, at)?;
     record_settlement(connection, settlement)?;

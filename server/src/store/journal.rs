@@ -1,10 +1,13 @@
 //! Run journals and the rows of runs and turns.
 
-use runwarden_protocol::ids::{ItemId, QuestionId, RunId, Seq, SessionId, TurnId};
+use runwarden_protocol::ids::{ItemId, QuestionId, RunId, Seq, SessionId, SteerId, TurnId};
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::{ItemKind, JournalRow, Outcome, Reason, RowEvent};
+use runwarden_protocol::journal::row::{
+    ItemKind, JournalRow, Outcome, Reason, RowEvent, SteerFate,
+};
 use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::StoreFailure;
+use runwarden_runtime::ports::steer::SteerEnd;
 use runwarden_runtime::ports::store::{
     Append, JournalPage, NewRow, PAGE_BYTES_MAX, PAGE_ROWS_MAX, Persisted, RunFacts,
 };
@@ -69,6 +72,45 @@ pub(super) fn terminate(
     insert(connection, run_id, run.session_id, seq, &row)?;
     set_last_seq(connection, run_id, seq)?;
     Ok(seq)
+}
+
+/// Adds the rows of the steers that a settlement settles, before its terminal (STR-04).
+pub(super) fn settle_steers(
+    connection: &Connection,
+    run_id: RunId,
+    run: &mut RunFacts,
+    steers: &[SteerEnd],
+    at: Instant,
+) -> rusqlite::Result<()> {
+    for steer in steers {
+        let (event, body) = steer.row();
+        let row = NewRow { event, created_at: at, body: body.into() };
+        run.last_seq = run.last_seq.plus(1);
+        insert(connection, run_id, run.session_id, run.last_seq, &row)?;
+    }
+    set_last_seq(connection, run_id, run.last_seq)
+}
+
+/// Steers that a journal accepts and does not settle, in order, with their words.
+pub(super) fn unsettled_steers(
+    connection: &Connection,
+    run_id: RunId,
+) -> rusqlite::Result<Vec<(SteerId, String)>> {
+    connection
+        .prepare_cached(
+            "SELECT subject, body FROM journal AS accepted
+             WHERE run_id = ?1 AND event = 'steer_accepted' AND NOT EXISTS (
+                 SELECT 1 FROM journal WHERE run_id = ?1 AND event = 'steer_settled'
+                     AND subject = accepted.subject)
+             ORDER BY seq",
+        )?
+        .query_map([run_id.to_column()], |row| {
+            let body: String = row.get(1)?;
+            // A damaged body is better given back as it is than not at all.
+            let words = serde_json::from_str(&body).unwrap_or(body);
+            Ok((SteerId::from_column(row.get(0)?), words))
+        })?
+        .collect()
 }
 
 /// Refuses what may not follow the end of a run.
@@ -263,6 +305,10 @@ fn insert(
         RowEvent::QuestionAsked { question_id } | RowEvent::QuestionResolved { question_id } => {
             (Some(question_id.to_column()), None)
         }
+        RowEvent::SteerAccepted { steer_id } => (Some(steer_id.to_column()), None),
+        RowEvent::SteerSettled { steer_id, fate } => {
+            (Some(steer_id.to_column()), Some(fate.as_str()))
+        }
         RowEvent::Terminal { outcome } => (None, Some(outcome.as_str())),
     };
     connection
@@ -325,6 +371,14 @@ fn event_of(row: &Row<'_>) -> rusqlite::Result<RowEvent> {
         }
         "question_resolved" => {
             Ok(RowEvent::QuestionResolved { question_id: QuestionId::from_column(subject()?) })
+        }
+        "steer_accepted" => {
+            Ok(RowEvent::SteerAccepted { steer_id: SteerId::from_column(subject()?) })
+        }
+        "steer_settled" => {
+            let name: String = row.get("outcome")?;
+            let fate = SteerFate::from_name(&name).ok_or_else(|| unreadable("outcome", &name))?;
+            Ok(RowEvent::SteerSettled { steer_id: SteerId::from_column(subject()?), fate })
         }
         "terminal" => {
             let outcome = read_outcome(row, "outcome")?;

@@ -275,7 +275,8 @@ impl Store for SqliteStore {
                 let head = sessions::head(connection, session_id)?;
                 let head = head.ok_or(StoreFailure::Missing("session"))?;
                 let terminal = journal::terminal(connection, run_id)?.map(|(_, outcome)| outcome);
-                runs.push(UnsettledRun { head, run_id, turn_id, last_seq, terminal });
+                let steers = journal::unsettled_steers(connection, run_id)?;
+                runs.push(UnsettledRun { head, run_id, turn_id, last_seq, terminal, steers });
             }
             Ok(runs)
         })

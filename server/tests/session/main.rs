@@ -17,6 +17,7 @@ mod reconnect;
 mod repeated;
 mod runs;
 mod silence;
+mod steer;
 mod stop;
 #[path = "../support/e2e.rs"]
 mod support;

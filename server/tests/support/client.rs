@@ -60,6 +60,8 @@ pub(crate) struct LiveView {
     pub(crate) notes: Vec<String>,
     /// Phases in the order they were told.
     pub(crate) phases: Vec<String>,
+    /// Settled steers with their fates, in order.
+    pub(crate) steers: Vec<(String, String)>,
     /// Data of the one `stream_terminal`.
     pub(crate) terminal: Option<Value>,
     /// Arrival of the terminal.
@@ -393,7 +395,7 @@ impl LiveView {
     pub(crate) fn concerns(&self, frame: &Frame) -> bool {
         match frame.kind.as_str() {
             "run_status" => frame.data["run_id"] == self.run.as_str(),
-            "stream_state" | "stream_text" | "stream_update" | "stream_note"
+            "stream_state" | "stream_text" | "stream_update" | "stream_note" | "steer_settled"
             | "stream_terminal" | "sync_required" => frame.data["entity_id"] == self.run.as_str(),
             _ => false,
         }
@@ -496,6 +498,12 @@ impl LiveView {
                 self.note_seq = Some(seq);
                 let names = data["names"].as_array().unwrap().iter();
                 self.notes.extend(names.map(|name| name.as_str().unwrap().to_owned()));
+            }
+            "steer_settled" => {
+                assert!(self.seq < seq, "a steer is settled twice: {data}");
+                let (steer, outcome) = (&data["steer_id"], &data["outcome"]);
+                self.steers
+                    .push((steer.as_str().unwrap().into(), outcome.as_str().unwrap().into()));
             }
             "stream_terminal" => {
                 assert!(self.seq < seq, "a row follows the terminal: {data}");

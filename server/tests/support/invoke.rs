@@ -50,11 +50,22 @@ pub(crate) async fn collect_with(
     let (sink, events) = EventSink::bounded(8);
     let invoked = Arc::clone(agent).invoke(invocation, sink);
     let taken = async {
-        let mut seen = Vec::new();
+        let (mut seen, mut readers) = (Vec::new(), Vec::new());
         while let Ok(event) = events.recv().await {
+            let event = match event {
+                AgentEvent::SteerWanted { reply } => {
+                    // Nobody steers; the agent waits for nothing.
+                    readers.push(reply);
+                    continue;
+                }
+                event => event,
+            };
             seen.push(match event {
                 AgentEvent::Text { item, kind, text } => Seen::Text { item, kind, text },
                 AgentEvent::Update { item, kind, value } => Seen::Update { item, kind, value },
+                AgentEvent::SteerWanted { .. } | AgentEvent::SteerRead { .. } => {
+                    panic!("a steer is read that nobody gave")
+                }
                 AgentEvent::Usage(usage) => Seen::Usage(usage),
                 AgentEvent::Question { question, reply: sender } => {
                     if let Some(reply) = reply(&question) {

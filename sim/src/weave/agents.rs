@@ -62,6 +62,8 @@ pub enum Act {
     Say(&'static str),
     /// It asks a question and waits for the answer.
     Ask,
+    /// It waits for a steer.
+    Hear,
     /// It works for a while without a word.
     Work(Duration),
     /// It never does anything again.
@@ -118,6 +120,15 @@ pub enum AgentEvent {
         agent: u32,
         /// What it was told.
         answer: Option<Value>,
+    },
+    /// It read a steer.
+    Heard {
+        /// The agent.
+        agent: u32,
+        /// Of this run.
+        run_id: RunId,
+        /// What it was told.
+        text: String,
     },
     /// A call is over.
     Returned {
@@ -223,11 +234,10 @@ impl AgentFactory for Factory {
 
     fn profile(&self) -> AgentProfile {
         let profile = AgentProfile::new("scripted".to_owned(), "Scripted".to_owned());
-        if !lock(&self.agents.shared).has_own_context {
-            return profile;
-        }
-        let capabilities = AgentCapabilities { resume: true, ..AgentCapabilities::default() };
-        profile.declare(AgentContext::Own, capabilities).expect("it can resume")
+        let resume = lock(&self.agents.shared).has_own_context;
+        let context = if resume { AgentContext::Own } else { AgentContext::Transcript };
+        let capabilities = AgentCapabilities { steer: true, attachments: false, resume };
+        profile.declare(context, capabilities).expect("its own context is one it resumes")
     }
 
     fn construct(
@@ -347,6 +357,12 @@ impl Call {
                     };
                     let agent = self.agent.number;
                     let event = AgentEvent::Answered { agent, answer };
+                    self.agent.agents.note(self.agent.world.now(), event);
+                }
+                Act::Hear => {
+                    let Ok(text) = sink.next_steer().await else { return Returned::Interrupted };
+                    let (agent, run_id) = (self.agent.number, self.run_id);
+                    let event = AgentEvent::Heard { agent, run_id, text };
                     self.agent.agents.note(self.agent.world.now(), event);
                 }
                 Act::Work(time) => self.agent.world.sleep(time).await,

@@ -2,7 +2,6 @@
 
 mod endings;
 mod machines;
-mod queues;
 mod records;
 mod search;
 mod start_up;

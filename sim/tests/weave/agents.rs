@@ -17,6 +17,7 @@ fn calls(bed: &Bed) -> Vec<(u32, RunId)> {
         AgentEvent::Constructed { .. }
         | AgentEvent::Signalled { .. }
         | AgentEvent::Answered { .. }
+        | AgentEvent::Heard { .. }
         | AgentEvent::Returned { .. }
         | AgentEvent::Closed { .. } => None,
     });
@@ -162,6 +163,7 @@ fn judge_use(bed: &Bed) {
         match event {
             AgentEvent::Constructed { .. }
             | AgentEvent::Answered { .. }
+            | AgentEvent::Heard { .. }
             | AgentEvent::Signalled { .. } => {}
             AgentEvent::Invoked { agent, .. } => {
                 assert!(!closed.contains(&agent), "agent {agent} is called and was closed");

@@ -10,5 +10,6 @@ mod queue;
 mod random;
 mod recovery;
 mod starts;
+mod steers;
 mod stops;
 mod support;

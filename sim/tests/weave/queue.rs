@@ -190,6 +190,7 @@ fn runs_at_once(bed: &Bed) -> usize {
             AgentEvent::Constructed { .. }
             | AgentEvent::Signalled { .. }
             | AgentEvent::Answered { .. }
+            | AgentEvent::Heard { .. }
             | AgentEvent::Closed { .. } => {}
         }
         most = most.max(open);

@@ -146,6 +146,8 @@ fn content(row: &runwarden_protocol::journal::row::JournalRow) -> Option<&str> {
         RowEvent::Content { .. } => Some(&row.body),
         RowEvent::QuestionAsked { .. }
         | RowEvent::QuestionResolved { .. }
+        | RowEvent::SteerAccepted { .. }
+        | RowEvent::SteerSettled { .. }
         | RowEvent::Terminal { .. } => None,
     }
 }

@@ -41,6 +41,7 @@ fn an_acknowledged_turn_outlives_a_loss_of_power() {
             AgentEvent::Constructed { .. }
             | AgentEvent::Signalled { .. }
             | AgentEvent::Answered { .. }
+            | AgentEvent::Heard { .. }
             | AgentEvent::Returned { .. }
             | AgentEvent::Closed { .. } => false,
         });

@@ -27,6 +27,7 @@ fn signals(bed: &Bed) -> Vec<(Instant, Signal)> {
         AgentEvent::Constructed { .. }
         | AgentEvent::Invoked { .. }
         | AgentEvent::Answered { .. }
+        | AgentEvent::Heard { .. }
         | AgentEvent::Returned { .. }
         | AgentEvent::Closed { .. } => None,
     });

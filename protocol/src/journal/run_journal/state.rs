@@ -58,6 +58,11 @@ pub enum Input {
     /// Take no more rows and drop those not issued: a Stop or server ending was accepted, or the
     /// worker settles.
     Seal,
+    /// The settlement added rows before the terminal: steers that are given back (STR-04).
+    SettledRows {
+        /// How many.
+        count: u32,
+    },
     /// The run's semantic terminal was committed.
     Ended {
         /// How the run ended.
@@ -162,9 +167,9 @@ impl RunJournal {
         self.last_seq
     }
 
-    /// Whether `seq` is the number the next row gets.
-    pub fn is_next(&self, seq: Seq) -> bool {
-        seq == self.last_seq().plus(1)
+    /// Whether `seq` is the number a row gets that has so many before it.
+    pub fn is_next_after(&self, rows_before: usize, seq: Seq) -> bool {
+        seq == self.last_seq().plus(rows_before as u64 + 1)
     }
 
     /// Whether nothing is in flight and nothing waits.

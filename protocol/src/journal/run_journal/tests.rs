@@ -78,6 +78,9 @@ impl Scope<RunJournal> for Small {
             Input::Delete,
             Input::HandOver(content(9, ROW_BYTES_MAX + 1)),
         ];
+        if journal.last_seq < Seq::new(3) {
+            inputs.push(Input::SettledRows { count: 1 });
+        }
         if held < 3 && journal.last_seq < Seq::new(3) {
             inputs.push(Input::HandOver(content(1, 10)));
             inputs.push(Input::HandOver(note(2)));

@@ -35,6 +35,10 @@ impl Machine for RunJournal {
             (Phase::Ended { .. }, Input::Seal) => Err(Reject::Local("journal_ended")),
             (Phase::Deleted, Input::Seal) => Err(Reject::Local("journal_deleted")),
 
+            (Phase::Open | Phase::Sealed, Input::SettledRows { count }) => self.skip(count),
+            (Phase::Ended { .. }, Input::SettledRows { .. }) => Err(Reject::Local("journal_ended")),
+            (Phase::Deleted, Input::SettledRows { .. }) => Err(Reject::Local("journal_deleted")),
+
             (Phase::Open | Phase::Sealed, Input::Ended { outcome, seq }) => self.end(outcome, seq),
             (Phase::Ended { .. }, Input::Ended { .. }) => Err(Reject::Local("terminal_stands")),
             (Phase::Deleted, Input::Ended { .. }) => Err(Reject::Local("journal_deleted")),
@@ -125,6 +129,8 @@ impl RunJournal {
             RowEvent::Content { .. } => self.accepts_rows(),
             RowEvent::QuestionAsked { .. }
             | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerAccepted { .. }
+            | RowEvent::SteerSettled { .. }
             | RowEvent::Terminal { .. } => {
                 self.waiting.len() < WAITING_ROWS_MAX + NOTE_ROWS_RESERVED
             }
@@ -188,6 +194,14 @@ impl RunJournal {
         if !dropped.is_empty() {
             out.push(Output::Discarded { payloads: payloads_of(&dropped) });
         }
+        Ok(())
+    }
+
+    fn skip(&mut self, count: u32) -> Result<(), Reject> {
+        if self.in_flight() {
+            return Err(Reject::Local("append_unanswered"));
+        }
+        self.last_seq = self.last_seq.plus(u64::from(count));
         Ok(())
     }
 

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AskId, Revision, RunId, TurnId};
+use crate::ids::{AskId, Revision, RunId, SteerId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::Outcome;
+use crate::journal::run_journal::RowRef;
 use crate::run::admission::{StartFacts, StartRefusal};
+use crate::wire::codes::Code;
 
 /// A start asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -104,4 +106,35 @@ pub enum ChangeAnswer {
     Refused(StartRefusal),
     /// The store did not take it; nothing changed.
     Failed,
+}
+
+/// A hint for a running agent (STR-01).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Offered {
+    /// Who waits for the answer.
+    pub ask: AskId,
+    /// The run.
+    pub run_id: RunId,
+    /// A fresh steer id.
+    pub steer_id: SteerId,
+    /// The row that records its acceptance.
+    pub row: RowRef,
+    /// Whether the run's agent takes steers.
+    pub is_supported: bool,
+}
+
+/// The answer to a steer (STR-02).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum SteerAnswer {
+    /// It is bound to the run, and its row is durable.
+    Accepted {
+        /// The steer.
+        steer_id: SteerId,
+    },
+    /// It had no effect.
+    Refused {
+        /// Why.
+        reason: Code,
+    },
 }

@@ -14,7 +14,7 @@ use crate::run::questions::{self, Resolution};
 use crate::run::settlement::{self, Claimant, Failure, Verdict};
 use crate::run::stop::{self, Answer, Moment};
 use crate::run::worker::{self, CallResult};
-use crate::run::{ownership, pending, queue, reclaim, row};
+use crate::run::{ownership, pending, queue, reclaim, row, steer};
 use crate::session::record::Marker;
 
 impl<G: Guards> Lineage<G> {
@@ -89,7 +89,7 @@ impl<G: Guards> Lineage<G> {
         out.push(Output::StopAnswered { run_id, asks: vec![ask], answer });
     }
 
-    /// By STOP-02 beside the claim of the outcome: token, row, journal, questions, queue.
+    /// By STOP-02 beside the claim of the outcome: token, row, journal, steers, questions, queue.
     pub(super) fn accept_stop(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
         let entry = &mut self.runs[i];
         entry.token_set = true;
@@ -100,6 +100,7 @@ impl<G: Guards> Lineage<G> {
         if is_by_user && G::holds_queue() {
             self.drive_queue(now, queue::Input::StopAccepted, out);
         }
+        self.drive_steers(i, now, steer::Input::Closed, out);
         // A save in flight keeps its claim (OWN-11); the rules hold the Stop until it is answered.
         if !self.runs[i].settlement.is_saving() {
             let verdict = ending.unwrap_or_else(Verdict::cancelled);
@@ -167,6 +168,7 @@ impl<G: Guards> Lineage<G> {
             }
         };
         self.drive_row(i, now, returned, out);
+        self.drive_steers(i, now, steer::Input::Closed, out);
         if G::resolves_at_end() {
             self.resolve_questions(i, now, Resolution::Interrupted, out);
         }
@@ -226,15 +228,29 @@ impl<G: Guards> Lineage<G> {
             self.drive_queue(now, queue::Input::HoldSaved, out);
         }
         self.turn(i, turn_journal::Input::Ended(outcome));
+        let steers = self.runs[i].steers.to_settle();
+        let rows = if terminal_seq.is_some() { steers.len() } else { 0 };
+        let settled =
+            run_journal::Input::SettledRows { count: u32::try_from(rows).unwrap_or(u32::MAX) };
         let ended = run_journal::Input::Ended { outcome, seq: terminal_seq };
         self.with_journal(i, now, out, |journal, outputs| {
+            journal.step(now, settled, outputs).expect("nothing is in flight");
             journal.step(now, ended, outputs).expect("a run is settled once");
         });
         self.pend(pending::Input::Cleared { run_id });
         let Verdict { reason, failure, .. } = verdict;
         let seq = terminal_seq;
         if by != Some(Claimant::Canceller) || G::shows_cancelled() {
-            out.push(Output::RunEnded { run_id, turn_id, outcome, reason, failure, seq, revision });
+            out.push(Output::RunEnded {
+                run_id,
+                turn_id,
+                outcome,
+                reason,
+                failure,
+                seq,
+                revision,
+                steers,
+            });
         }
         self.close_channel(i, now, out);
         match by {

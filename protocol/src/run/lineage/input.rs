@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::asks::{KnownRun, Start};
-use crate::ids::{AgentId, AskId, QuestionId, Revision, RunId, Seq, TurnId};
+use super::asks::{KnownRun, Offered, Start};
+use crate::ids::{AgentId, AskId, QuestionId, Revision, RunId, Seq, SteerId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
 use crate::journal::run_journal::RowRef;
@@ -22,6 +22,20 @@ pub enum Input {
         run_id: RunId,
         /// What the store knows of it, if the machine does not hold it.
         known: KnownRun,
+    },
+    /// Give a running agent a hint (STR-01).
+    Steer(Offered),
+    /// The agent of the present invocation waits for the next steer.
+    SteerWanted {
+        /// The run.
+        run_id: RunId,
+    },
+    /// The agent of the present invocation took the steer it was handed.
+    SteerRead {
+        /// The run.
+        run_id: RunId,
+        /// The row that says so.
+        row: RowRef,
     },
     /// Answer a question (ASK-01).
     Answer {
@@ -90,6 +104,9 @@ pub enum Input {
         last_seq: Seq,
         /// The semantic terminal in its journal, if any.
         terminal: Option<Outcome>,
+        /// Steers in its journal that were accepted and not settled.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steers: Vec<SteerId>,
     },
     /// A commit for the run was answered.
     Committed {

@@ -9,12 +9,13 @@ mod input;
 mod queueing;
 mod reservation;
 mod state;
+mod steering;
 #[cfg(test)]
 mod tests;
 mod transitions;
 mod translate;
 mod view;
 
-pub use asks::{ChangeAnswer, KnownRun, QueueAnswer, Start, StartAnswer};
+pub use asks::{ChangeAnswer, KnownRun, Offered, QueueAnswer, Start, StartAnswer, SteerAnswer};
 pub use input::Input;
 pub use state::{Lineage, Output, RunLimits};

@@ -14,13 +14,13 @@ use crate::wire::codes::Code;
 
 impl<G: Guards> Lineage<G> {
     /// This session with the queue that was found in the store.
-    pub fn with_queue(mut self, queue: Queue<G>) -> Self {
+    pub fn with_queue(mut self, queue: Queue) -> Self {
         self.queue = queue;
         self
     }
 
     /// The send queue.
-    pub fn queue(&self) -> &Queue<G> {
+    pub fn queue(&self) -> &Queue {
         &self.queue
     }
 
@@ -122,11 +122,12 @@ impl<G: Guards> Lineage<G> {
         }
     }
 
-    /// What waited for the answer of a commit goes on: settlements (STOP-22), changes in their order, a trigger.
+    /// What waited goes on: settlements (STOP-22), steers, changes in their order, a trigger.
     pub(super) fn go_on(&mut self, now: Instant, out: &mut Outbox<Output>) {
         for i in 0..self.runs.len() {
             self.save_if_possible(i, now, out);
             self.claim_for_worker(i, now, out);
+            self.hand_steer(i, now, out);
         }
         self.issue_change(now, out);
         while self.is_between_commits() {
@@ -174,7 +175,7 @@ impl<G: Guards> Lineage<G> {
                 out.push(Output::QueueAnswered { ask, answer: QueueAnswer::Gone });
             }
             queue::Output::Resumed { ask, length, released } => {
-                self.trigger_due |= released && G::resume_triggers();
+                self.trigger_due |= released;
                 let answer = QueueAnswer::Resumed { length, revision };
                 out.push(Output::QueueAnswered { ask, answer });
             }
@@ -193,7 +194,7 @@ impl<G: Guards> Lineage<G> {
     fn take_or_wait(&mut self, now: Instant, asked: Asked, out: &mut Outbox<Output>) {
         if self.line.is_empty() && self.is_between_commits() {
             self.take(now, asked, out);
-        } else if let (Asked::Resume { ask }, false) = (asked, self.may_resume(now)) {
+        } else if let (Asked::Resume { ask }, Err(_)) = (asked, self.may_start(now)) {
             self.refuse_resume(now, ask, out);
         } else {
             self.wait(asked, out);
@@ -207,16 +208,14 @@ impl<G: Guards> Lineage<G> {
                 let remove = Change::Remove { ask, turn_id };
                 self.drive_queue(now, queue::Input::Asked(remove), out);
             }
-            Asked::Resume { ask } if self.may_resume(now) => {
-                let release = queue::Input::Asked(Change::Release { ask });
-                self.drive_queue(now, release, out);
-            }
-            Asked::Resume { ask } => self.refuse_resume(now, ask, out),
+            Asked::Resume { ask } => match self.may_start(now) {
+                Ok(_) => {
+                    let release = queue::Input::Asked(Change::Release { ask });
+                    self.drive_queue(now, release, out);
+                }
+                Err(_) => self.refuse_resume(now, ask, out),
+            },
         }
-    }
-
-    fn may_resume(&self, now: Instant) -> bool {
-        G::may_resume(self.may_start(now).is_ok())
     }
 
     fn refuse_resume(&self, now: Instant, ask: AskId, out: &mut Outbox<Output>) {

@@ -2,7 +2,7 @@
 
 use super::asks::{Start, StartAnswer};
 use super::state::{Asked, Lineage, Output, RunEntry, RunLimits, Stage};
-use crate::ids::{AskId, Revision, RunId, Seq, TurnId};
+use crate::ids::{AskId, Revision, RunId, Seq, SteerId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::Outcome;
 use crate::journal::run_journal::RunJournal;
@@ -17,6 +17,7 @@ use crate::run::reclaim::Reclaim;
 use crate::run::record::{self, Author};
 use crate::run::row::Row;
 use crate::run::settlement::{Claimant, Settlement, Verdict};
+use crate::run::steer::{self, Steers};
 use crate::run::stop::{self, Stop};
 use crate::run::worker::Worker;
 use crate::run::{ownership, pending, queue};
@@ -53,10 +54,6 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) {
         let is_head = start.facts.is_head;
-        let is_saving = self.runs.iter().any(|entry| entry.settlement.is_saving());
-        if is_saving && !is_next && !G::decides_at_once() {
-            return self.wait(Asked::Start(start), out);
-        }
         let answer = match table_a::<G>(&start.facts, self.may_start(now), self.queue_fact()) {
             Admission::Queued => return self.enqueue(now, start, is_next, out),
             Admission::Admitted(_) if !is_head && !is_next && self.is_changing() => {
@@ -121,9 +118,6 @@ impl<G: Guards> Lineage<G> {
         let mut entry = RunEntry::reserved(now, run_id, turn_id, stage, &self.limits);
         let is_head = facts.is_head;
         entry.is_head = is_head;
-        // An idle transition that found nothing waiting is over: none of its attempts is left for what is queued
-        // behind this turn (STR-12).
-        self.trigger_due &= is_head;
         self.runs.push(entry);
         out.push(Output::Admit { run_id, turn_id, expected, is_head, at: now });
     }
@@ -141,7 +135,9 @@ impl<G: Guards> Lineage<G> {
         if stage == Stage::Launched && !self.runs[i].settlement.is_saving() {
             return Err(Reject::Local("commit_not_issued"));
         }
-        if terminal_seq.is_some_and(|seq| !self.runs[i].journal.is_next(seq)) {
+        let settled = self.runs[i].steers.to_settle().len();
+        let is_next = |seq| self.runs[i].journal.is_next_after(settled, seq);
+        if terminal_seq.is_some_and(|seq| !is_next(seq)) {
             return Err(Reject::Local("terminal_seq_not_next"));
         }
         let mut outputs = Outbox::new();
@@ -164,7 +160,7 @@ impl<G: Guards> Lineage<G> {
             Stage::Compensating { ask } => {
                 self.pend(pending::Input::Cleared { run_id });
                 self.turn(i, turn_journal::Input::Ended(Outcome::Failed));
-                if self.runs[i].is_head && G::returns_head() {
+                if self.runs[i].is_head {
                     let code = self.hold_of_failed_launch();
                     self.drive_queue(now, queue::Input::HeadReturned { turn_id, code }, out);
                 }
@@ -250,8 +246,7 @@ impl<G: Guards> Lineage<G> {
         self.runs[i].stage = Stage::Compensating { ask };
         let expected = self.record.revision();
         self.issue(Author::Run { run_id });
-        let is_returned = self.runs[i].is_head && G::returns_head();
-        let requeue = is_returned.then(|| self.hold_of_failed_launch());
+        let requeue = self.runs[i].is_head.then(|| self.hold_of_failed_launch());
         out.push(Output::Compensate { run_id, expected, requeue, at: now });
         Ok(())
     }
@@ -291,6 +286,7 @@ impl<G: Guards> Lineage<G> {
         pending_started_at: Instant,
         last_seq: Seq,
         terminal: Option<Outcome>,
+        steers: Vec<SteerId>,
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         if !self.runs.is_empty() || !self.record.is_idle() || self.ownership.owner().is_some() {
@@ -301,6 +297,8 @@ impl<G: Guards> Lineage<G> {
         let mut entry =
             RunEntry::reserved(pending_started_at, run_id, turn_id, Stage::Launched, &self.limits);
         entry.journal = RunJournal::resume(last_seq);
+        // Behind a terminal no row follows.
+        entry.steers = Steers::found(steers.into_iter().filter(|_| terminal.is_none()));
         entry.slot = false;
         self.runs.push(entry);
         self.turn(0, turn_journal::Input::Submitted);
@@ -319,6 +317,7 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) {
         self.runs[i].token_set = true;
+        self.drive_steers(i, now, steer::Input::Closed, out);
         self.seal(i, now, out);
         self.remove_row(i, now, out);
         self.claim(i, now, Claimant::Recovery, verdict, out);
@@ -350,6 +349,7 @@ impl<G: Guards> RunEntry<G> {
             journal: RunJournal::new(),
             turn: TurnJournal::new(),
             questions: Questions::with_timeout(limits.ask_timeout),
+            steers: Steers::new(),
             has_output: false,
             wanted: None,
             ending: None,

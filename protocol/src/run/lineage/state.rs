@@ -3,8 +3,10 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use super::asks::{ChangeAnswer, QueueAnswer, Start, StartAnswer};
-use crate::ids::{AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SessionId, TurnId};
+use super::asks::{ChangeAnswer, QueueAnswer, Start, StartAnswer, SteerAnswer};
+use crate::ids::{
+    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, TurnId,
+};
 use crate::instant::{Duration, Instant};
 use crate::journal::row::{Outcome, Reason};
 use crate::journal::run_journal::{RowRef, RunJournal};
@@ -22,6 +24,7 @@ use crate::run::reclaim::Reclaim;
 use crate::run::record::SessionRecord;
 use crate::run::row::Row;
 use crate::run::settlement::{Failure, Settlement, Verdict};
+use crate::run::steer::{SettledSteer, Steers};
 use crate::run::stop::{Answer, Stop, StopSignal};
 use crate::run::worker::Worker;
 use crate::wire::codes::Code;
@@ -43,7 +46,7 @@ pub struct Lineage<G: Guards = Rules> {
     pub(super) changes: Changes<G>,
     pub(super) runs: Vec<RunEntry<G>>,
     #[serde(default)]
-    pub(super) queue: Queue<G>,
+    pub(super) queue: Queue,
     /// Changes that wait until the session's record is free, in the order they were asked for.
     #[serde(default)]
     pub(super) line: VecDeque<Asked>,
@@ -105,6 +108,8 @@ pub(super) struct RunEntry<G: Guards> {
     pub(super) journal: RunJournal,
     pub(super) turn: TurnJournal,
     pub(super) questions: Questions<G>,
+    #[serde(default)]
+    pub(super) steers: Steers,
     /// Whether the agent of the call has produced anything, so that no other may begin again (table 5.2).
     pub(super) has_output: bool,
     /// How the worker wants the run to end, until its outcome is claimed.
@@ -204,6 +209,9 @@ pub enum Output {
         /// The hold of the queue that is stable with it (STR-18).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         hold: Option<Code>,
+        /// Steers that get their rows with it (STR-04, STR-07).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steers: Vec<SettledSteer>,
         /// When.
         at: Instant,
     },
@@ -329,6 +337,22 @@ pub enum Output {
         /// The answer.
         answer: QueueAnswer,
     },
+    /// A steer was answered; an accepted one after its row was published.
+    SteerAnswered {
+        /// The run.
+        run_id: RunId,
+        /// Who waits.
+        ask: AskId,
+        /// The answer.
+        answer: SteerAnswer,
+    },
+    /// The agent that waits may take a steer now (STR-05).
+    HandSteer {
+        /// The run.
+        run_id: RunId,
+        /// The steer.
+        steer_id: SteerId,
+    },
     /// A Stop was answered.
     StopAnswered {
         /// The run.
@@ -413,6 +437,9 @@ pub enum Output {
         seq: Option<Seq>,
         /// The revision that settled it.
         revision: Revision,
+        /// Steers it settled; their rows stand before the terminal (STR-07).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steers: Vec<SettledSteer>,
     },
     /// What a session item shows has changed.
     SessionChanged {

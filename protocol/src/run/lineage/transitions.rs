@@ -5,13 +5,14 @@ use crate::machine::{Machine, Outbox, Reject, TimerKind};
 use crate::run::cache::Notice;
 use crate::run::guards::Guards;
 use crate::run::limits::{CHANGES_WAITING_MAX, RUN_ENTRIES_MAX};
+use crate::run::steer::STEERS_MAX;
 use crate::run::{settlement, worker};
 
 impl<G: Guards> Machine for Lineage<G> {
     type Input = Input;
     type Output = Output;
     type Reject = Reject;
-    const OUTPUTS_MAX: usize = 16 * RUN_ENTRIES_MAX + 2 * CHANGES_WAITING_MAX;
+    const OUTPUTS_MAX: usize = (16 + STEERS_MAX) * RUN_ENTRIES_MAX + 2 * CHANGES_WAITING_MAX;
 
     fn step(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
         let (was_free, had_row) = (self.is_free(), self.row_entry().is_some());
@@ -47,6 +48,7 @@ impl<G: Guards> Machine for Lineage<G> {
             size_of_val(entry)
                 + entry.journal.weight()
                 + entry.questions.weight()
+                + entry.steers.weight()
                 + entry.stop.weight()
         });
         let line = self.line.len() * size_of::<Asked>();
@@ -79,6 +81,9 @@ impl<G: Guards> Lineage<G> {
         match input {
             Input::Start(start) => self.start(now, start, out),
             Input::Stop { ask, run_id, known } => self.stop(now, ask, run_id, known, out),
+            Input::Steer(offered) => self.steer(now, offered, out),
+            Input::SteerWanted { run_id } => self.steer_wanted(now, run_id),
+            Input::SteerRead { run_id, row } => self.steer_read(now, run_id, row, out),
             Input::Answer { ask, question_id, version } => {
                 self.answer(now, ask, question_id, version, out);
                 Ok(())
@@ -115,9 +120,14 @@ impl<G: Guards> Lineage<G> {
                 self.evict(out);
                 Ok(())
             }
-            Input::Recover { run_id, turn_id, pending_started_at, last_seq, terminal } => {
-                self.recover(now, run_id, turn_id, pending_started_at, last_seq, terminal, out)
-            }
+            Input::Recover {
+                run_id,
+                turn_id,
+                pending_started_at: at,
+                last_seq,
+                terminal,
+                steers,
+            } => self.recover(now, run_id, turn_id, at, last_seq, terminal, steers, out),
             Input::Committed { run_id, revision, terminal_seq } => {
                 let i = self.index(run_id)?;
                 self.committed(i, now, revision, terminal_seq, out)
@@ -177,7 +187,7 @@ impl<G: Guards> Lineage<G> {
     /// The idle transition: the last row went, or the session was settled after all.
     fn announce_idle(&mut self, was_free: bool, out: &mut Outbox<Output>) {
         if !was_free && self.is_free() {
-            self.trigger_due |= G::idle_triggers();
+            self.trigger_due = true;
             out.push(Output::BecameIdle);
         }
     }

@@ -1,6 +1,7 @@
 //! Drives one sub-machine and translates what it puts out.
 
 use super::state::{Lineage, Output};
+use super::steering::of_steers;
 use crate::ids::{AgentId, QuestionId, RunId, Seq};
 use crate::instant::Instant;
 use crate::journal::run_journal::{self, RowRef, RunJournal};
@@ -13,7 +14,7 @@ use crate::run::record::{self, Author};
 use crate::run::settlement::{self, Claimant};
 use crate::run::stop::{self, Stop};
 use crate::run::worker::{self, CallResult};
-use crate::run::{ownership, pending, reclaim, row};
+use crate::run::{ownership, pending, reclaim, row, steer};
 
 impl<G: Guards> Lineage<G> {
     pub(super) fn worker_began(
@@ -59,6 +60,7 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         let i = self.index(run_id)?;
+        self.drive_steers(i, now, steer::Input::Returned, out);
         let gate = self.gate(i);
         let has_output = std::mem::take(&mut self.runs[i].has_output);
         self.drive_worker(i, now, worker::Input::Returned { result, gate, has_output }, out)
@@ -153,11 +155,11 @@ impl<G: Guards> Lineage<G> {
         });
     }
 
-    fn may_issue(&self, i: usize) -> bool {
+    pub(super) fn may_issue(&self, i: usize) -> bool {
         self.runs[i].worker.invoked().is_some() && G::may_issue(self.gate(i))
     }
 
-    fn hand_over(
+    pub(super) fn hand_over(
         &mut self,
         i: usize,
         row: RowRef,
@@ -194,6 +196,7 @@ impl<G: Guards> Lineage<G> {
                 worker::Output::Invoke { agent } => {
                     self.drive_row(i, now, row::Input::InvocationAdmitted, out);
                     self.runs[i].last_output_at = now;
+                    self.drive_steers(i, now, steer::Input::Invoked, out);
                     out.push(Output::Invoke { run_id, agent });
                 }
                 worker::Output::CleanUp { agent } => out.push(Output::CleanUp { agent }),
@@ -273,6 +276,7 @@ impl<G: Guards> Lineage<G> {
                         verdict,
                         recovery,
                         hold: self.queue.unsaved_hold(),
+                        steers: self.runs[i].steers.to_settle(),
                         at: now,
                     });
                 }
@@ -356,12 +360,18 @@ impl<G: Guards> Lineage<G> {
             match output {
                 run_journal::Output::Append { rows } => out.push(Output::Append { run_id, rows }),
                 run_journal::Output::Published { first_seq, rows } => {
+                    let of_steers = of_steers(&rows);
                     out.push(Output::Published { run_id, first_seq, rows });
+                    self.steer_rows_stored(i, now, of_steers, out);
                 }
                 run_journal::Output::PublishedDegraded { rows } => {
+                    let lost = of_steers(&rows);
                     out.push(Output::PublishedDegraded { run_id, rows });
+                    self.steer_rows_lost(i, now, lost.iter().map(|row| row.payload.id), out);
                 }
                 run_journal::Output::Discarded { payloads } => {
+                    let lost = payloads.iter().copied();
+                    self.steer_rows_lost(i, now, lost, out);
                     out.push(Output::Discard { payloads });
                 }
                 run_journal::Output::Answered => {

@@ -1,9 +1,6 @@
-use std::marker::PhantomData;
-
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AskId, RunId, TurnId};
-use crate::run::guards::{Guards, Rules};
 use crate::wire::codes::Code;
 use crate::wire::limits;
 
@@ -12,8 +9,7 @@ pub const QUEUE_ENTRIES_MAX: usize = limits::QUEUE_ENTRIES_MAX;
 
 /// The queue of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(bound = "")]
-pub struct Queue<G: Guards = Rules> {
+pub struct Queue {
     pub(super) state: State,
     /// Durable entries, the head first; each is named by the turn it will become.
     pub(super) entries: Vec<TurnId>,
@@ -23,8 +19,6 @@ pub struct Queue<G: Guards = Rules> {
     pub(super) hold_unsaved: bool,
     /// Whether storing the hold alone failed; from then on it goes with the next commit.
     pub(super) hold_failed: bool,
-    #[serde(skip)]
-    pub(super) guards: PhantomData<G>,
 }
 
 /// Where a queue stands.
@@ -162,7 +156,7 @@ pub enum Output {
     },
 }
 
-impl<G: Guards> Queue<G> {
+impl Queue {
     /// Most bytes [`crate::machine::Machine::weight`] can state.
     pub const WEIGHT_MAX: usize = size_of::<Self>() + QUEUE_ENTRIES_MAX * size_of::<TurnId>();
 
@@ -173,14 +167,7 @@ impl<G: Guards> Queue<G> {
             (false, None) => State::Waiting,
             (false, Some(code)) => State::Held { code },
         };
-        Self {
-            state,
-            entries,
-            writing: None,
-            hold_unsaved: false,
-            hold_failed: false,
-            guards: PhantomData,
-        }
+        Self { state, entries, writing: None, hold_unsaved: false, hold_failed: false }
     }
 
     /// The state.
@@ -233,7 +220,7 @@ impl<G: Guards> Queue<G> {
     }
 }
 
-impl<G: Guards> Default for Queue<G> {
+impl Default for Queue {
     fn default() -> Self {
         Self::found(Vec::new(), None)
     }

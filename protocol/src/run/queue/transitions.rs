@@ -2,10 +2,9 @@ use super::state::{Change, Input, Output, Queue, State};
 use crate::ids::TurnId;
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
-use crate::run::guards::Guards;
 use crate::wire::codes::Code;
 
-impl<G: Guards> Machine for Queue<G> {
+impl Machine for Queue {
     type Input = Input;
     type Output = Output;
     type Reject = Reject;
@@ -29,9 +28,6 @@ impl<G: Guards> Machine for Queue<G> {
                 Err(Reject::Local("head_starting"))
             }
             (State::Waiting, Input::Triggered) => self.start_head(out),
-            (State::Held { .. }, Input::Triggered) if G::may_start_head(true) => {
-                self.start_head(out)
-            }
             // Nothing waits, nothing may start, or the attempt is under way (STR-12, STR-20).
             (State::Empty | State::Starting { .. } | State::Held { .. }, Input::Triggered) => {
                 Ok(())
@@ -43,7 +39,7 @@ impl<G: Guards> Machine for Queue<G> {
             }
             (State::Starting { held }, Input::HeadRefused { code }) => {
                 self.head_answered(held);
-                if held.is_none() && G::holds_refused_head(code) {
+                if held.is_none() && !matches!(code, Code::SessionBusy | Code::ServerBusy) {
                     self.hold(code);
                 }
                 Ok(())
@@ -101,7 +97,7 @@ impl<G: Guards> Machine for Queue<G> {
     }
 }
 
-impl<G: Guards> Queue<G> {
+impl Queue {
     fn ask(&mut self, change: Change, out: &mut Outbox<Output>) -> Result<(), Reject> {
         if self.writing.is_some() {
             return Err(Reject::Local("change_unanswered"));
@@ -111,18 +107,11 @@ impl<G: Guards> Queue<G> {
                 if self.is_full() || self.entries.contains(&turn_id) {
                     return Err(Reject::Local("entry_not_new_or_queue_full"));
                 }
-                if !G::confirms_stored() {
-                    self.confirm(change, self.length() + 1, out);
-                }
                 self.held()
             }
             Change::Remove { ask, turn_id } => {
                 if !self.entries.contains(&turn_id) {
-                    out.push(if G::removes_waiting_only() {
-                        Output::Gone { ask }
-                    } else {
-                        Output::Removed { ask, turn_id }
-                    });
+                    out.push(Output::Gone { ask });
                     return Ok(());
                 }
                 // With the last entry the hold goes too (LIFE-06).
@@ -151,14 +140,12 @@ impl<G: Guards> Queue<G> {
     fn saved(&mut self, out: &mut Outbox<Output>) -> Result<(), Reject> {
         let (change, written) = self.writing.take().ok_or(Reject::Local("no_change_unanswered"))?;
         match change {
-            Change::Append { turn_id, .. } => {
+            Change::Append { ask, turn_id, .. } => {
                 self.entries.push(turn_id);
                 if self.state == State::Empty {
                     self.state = State::Waiting;
                 }
-                if G::confirms_stored() {
-                    self.confirm(change, self.length(), out);
-                }
+                out.push(Output::Appended { ask, turn_id, position: self.length() });
             }
             Change::Remove { ask, turn_id } => {
                 self.entries.retain(|entry| *entry != turn_id);
@@ -217,11 +204,7 @@ impl<G: Guards> Queue<G> {
             return Err(Reject::Local("head_cannot_return"));
         }
         self.entries.insert(0, turn_id);
-        self.state = if G::holds_returned_head() {
-            State::Held { code: self.held().unwrap_or(code) }
-        } else {
-            State::Waiting
-        };
+        self.state = State::Held { code: self.held().unwrap_or(code) };
         // The compensation stored both.
         self.hold_unsaved = false;
         Ok(())
@@ -241,12 +224,6 @@ impl<G: Guards> Queue<G> {
         };
         self.hold_unsaved = true;
         self.hold_failed = false;
-    }
-
-    fn confirm(&self, change: Change, position: u32, out: &mut Outbox<Output>) {
-        if let Change::Append { ask, turn_id, .. } = change {
-            out.push(Output::Appended { ask, turn_id, position });
-        }
     }
 
     fn length(&self) -> u32 {

@@ -184,6 +184,11 @@ impl<G: Guards> Worker<G> {
         }
     }
 
+    /// Whether an agent is registered for it, called or not.
+    pub fn has_registered(&self) -> bool {
+        matches!(self.state, State::Registered { .. } | State::Invoked { .. })
+    }
+
     /// The agent that was registered for a call that has not been admitted yet.
     pub fn registered(&self) -> Option<AgentId> {
         match self.state {

@@ -82,10 +82,10 @@ impl Scene {
             RowEvent::Content { item_id, item_kind } => {
                 self.show(Some(seq), item_id, item_kind, body)
             }
-            RowEvent::QuestionAsked { .. } | RowEvent::QuestionResolved { .. } => {
-                std::mem::replace(&mut self.note_seq, seq)
-            }
-            RowEvent::Terminal { .. } => Seq::ZERO,
+            RowEvent::QuestionAsked { .. }
+            | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerAccepted { .. } => std::mem::replace(&mut self.note_seq, seq),
+            RowEvent::SteerSettled { .. } | RowEvent::Terminal { .. } => Seq::ZERO,
         };
         Applied { base_seq, is_new: true }
     }
@@ -99,6 +99,8 @@ impl Scene {
             }
             RowEvent::QuestionAsked { .. }
             | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerAccepted { .. }
+            | RowEvent::SteerSettled { .. }
             | RowEvent::Terminal { .. } => {}
         }
     }

@@ -219,6 +219,7 @@ impl ActionName {
             | Self::GetStream
             | Self::SendMessage
             | Self::StopRun
+            | Self::SteerRun
             | Self::ListQueue
             | Self::RemoveQueued
             | Self::ResumeQueue
@@ -233,7 +234,6 @@ impl ActionName {
             | Self::ListBranches
             | Self::SetHead
             | Self::Rewrite
-            | Self::SteerRun
             | Self::ListJobs
             | Self::JobCommand
             | Self::ManageList

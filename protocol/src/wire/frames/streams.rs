@@ -160,6 +160,21 @@ pub enum SteerFate {
     Returned,
 }
 
+impl SteerFate {
+    /// Its name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Consumed => "consumed",
+            Self::Returned => "returned",
+        }
+    }
+
+    /// The fate of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Consumed, Self::Returned].into_iter().find(|fate| fate.as_str() == name)
+    }
+}
+
 /// The live content of an entity at one seq.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct StreamState {

@@ -67,6 +67,7 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         Action::LoadHistory(fields) => history::load(&hub, fields, reply).await,
         Action::GetStream(fields) => session::get_stream(&hub, fields, reply).await,
         Action::SendMessage(fields) => runs::send_message(&hub, fields, reply).await,
+        Action::SteerRun(fields) => runs::steer(&hub, fields, reply).await,
         Action::StopRun(fields) => runs::stop(&hub, fields, reply).await,
         Action::ListQueue(fields) => queue::list(&hub, fields, reply).await,
         Action::RemoveQueued(fields) => queue::remove(&hub, fields, reply).await,
@@ -84,7 +85,6 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         | Action::ListBranches(_)
         | Action::SetHead(_)
         | Action::Rewrite(_)
-        | Action::SteerRun(_)
         | Action::ListJobs(_)
         | Action::JobCommand(_)
         | Action::ManageList(_)

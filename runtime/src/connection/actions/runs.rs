@@ -1,7 +1,9 @@
 //! Messages, Stop and questions: handed to the session, which decides.
 
 use runwarden_protocol::ids::{QuestionId, RunId};
-use runwarden_protocol::wire::actions::{AnswerQuestion, ListQuestions, SendMessage, StopRun};
+use runwarden_protocol::wire::actions::{
+    AnswerQuestion, ListQuestions, SendMessage, SteerRun, StopRun,
+};
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::{Frame, StopOutcome, StopResult};
 
@@ -54,6 +56,16 @@ pub(super) async fn stop<W: World, S: Store>(hub: &Hub<W, S>, fields: &StopRun, 
         return reply.done(Frame::StopResult(unknown));
     };
     hand_over(hub, reply.principal(), &handle, Message::Stop { reply, run_id }).await;
+}
+
+/// `steer_run`. A run id that no run can have does not run (STR-02).
+pub(super) async fn steer<W: World, S: Store>(hub: &Hub<W, S>, fields: &SteerRun, reply: ReplyTo) {
+    let Some((handle, reply)) = changeable(hub, &fields.session_id, reply).await else { return };
+    let Ok(run_id) = fields.run_id.parse::<RunId>() else {
+        return reply.refuse(|refusal| refusal, Code::NotRunning);
+    };
+    let (principal, text) = (reply.principal(), fields.text.clone());
+    hand_over(hub, principal, &handle, Message::Steer { reply, run_id, text }).await;
 }
 
 /// `list_questions`.

@@ -3,6 +3,7 @@
 mod perform;
 mod script;
 mod show;
+mod talk;
 mod text;
 
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use futures_lite::FutureExt;
 use runwarden_protocol::instant::Duration;
 use runwarden_runtime::ports::agent::BoxFuture;
 use runwarden_runtime::ports::{
-    Agent, AgentFactory, AgentFailure, AgentProfile, Construction, EventSink, Invocation, Returned,
-    Signal, World,
+    Agent, AgentCapabilities, AgentContext, AgentFactory, AgentFailure, AgentProfile, Construction,
+    EventSink, Invocation, Returned, Signal, World,
 };
 
 use super::interrupt::{Interrupt, Interrupts};
@@ -39,7 +40,10 @@ struct DemoAgent<W> {
 impl<W: World> DemoFactory<W> {
     /// A factory whose agents take `pace` per word; [`Duration::ZERO`] never touches the timer.
     pub fn new(name: String, label: String, world: W, pace: Duration) -> Self {
-        let profile = AgentProfile::new(name, label);
+        let capabilities = AgentCapabilities { steer: true, ..AgentCapabilities::default() };
+        let profile = AgentProfile::new(name, label)
+            .declare(AgentContext::Transcript, capabilities)
+            .expect("context `transcript` asks for nothing");
         Self { profile, world, pace }
     }
 }

@@ -1,5 +1,6 @@
 //! Carries out a script, one act after another.
 
+use futures_lite::future::or;
 use runwarden_protocol::instant::Duration;
 use runwarden_protocol::journal::row::ItemKind;
 use runwarden_protocol::session::record::Usage;
@@ -7,6 +8,7 @@ use runwarden_runtime::ports::agent::{FailureKind, QuestionDraft, QuestionReply,
 use runwarden_runtime::ports::{AgentEvent, AgentFailure, EventSink, Returned, World};
 
 use super::script::{Act, Script};
+use super::talk::{Count, Steady, Talk};
 use super::{show, text};
 
 /// Streams the events of one invocation.
@@ -43,6 +45,8 @@ impl<W: World> Performer<W> {
                     self.stream(item, ItemKind::Text, &text).await
                 }
                 Act::UsePermission { item } => self.use_permission(item).await,
+                Act::Steady { item, text } => self.talk(item, Steady::new(&text)).await,
+                Act::Count { item } => self.talk(item, Count::new()).await,
                 Act::Fail => return Returned::Failed(failure()),
                 Act::Hang => std::future::pending().await,
             };
@@ -82,6 +86,26 @@ impl<W: World> Performer<W> {
         }
         let pause_us = self.pace.as_micros().saturating_mul(u64::from(words));
         self.world.sleep_until(self.world.now().plus(Duration::from_micros(pause_us))).await;
+    }
+
+    /// One piece after another; a steer is answered between two of them.
+    async fn talk<T: Talk>(&mut self, item: u32, mut talk: T) -> Result<(), SinkClosed> {
+        let sink = self.sink.clone();
+        let mut steer = Box::pin(sink.next_steer());
+        loop {
+            let pause = async {
+                self.pause(T::PAUSE_WORDS).await;
+                None
+            };
+            let heard = async { Some(steer.as_mut().await) };
+            if let Some(words) = or(heard, pause).await {
+                self.stream(item, ItemKind::Text, &talk.hear(&words?)).await?;
+                steer = Box::pin(sink.next_steer());
+                continue;
+            }
+            let Some(piece) = talk.next_piece() else { return Ok(()) };
+            self.send_text(item, ItemKind::Text, piece).await?;
+        }
     }
 
     async fn ask(&mut self, questions: Vec<QuestionDraft>) -> Result<(), SinkClosed> {

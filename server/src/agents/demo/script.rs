@@ -46,6 +46,10 @@ pub(super) enum Act {
     UseReply { item: u32 },
     /// Ends the tool call that the permission was asked for.
     UsePermission { item: u32 },
+    /// Says a text word by word, and repeats what a steer says.
+    Steady { item: u32, text: String },
+    /// Counts aloud, and does what a steer says.
+    Count { item: u32 },
     /// Fails.
     Fail,
     /// Does nothing, for ever.
@@ -76,6 +80,7 @@ impl Script {
             Some("/permit") => show::permit(),
             Some("/ask") => ask(),
             Some("/ask2") => show::ask_twice(),
+            Some("/count") => vec![Act::Count { item: 1 }],
             Some("/fail") => fail(),
             Some("/wedge") => wedge(),
             Some("/flood") => flood(),
@@ -106,7 +111,7 @@ fn unknown_command(command: &str) -> Vec<Act> {
 }
 
 fn slow() -> Vec<Act> {
-    vec![say(1, text::steady(SLOW_WORDS))]
+    vec![Act::Steady { item: 1, text: text::steady(SLOW_WORDS) }]
 }
 
 fn tool() -> Vec<Act> {
@@ -212,7 +217,7 @@ mod tests {
     #[test]
     fn slow_streams_its_words_exactly() {
         let script = Script::for_context(&[user(" /slow ")]);
-        let [Act::Stream { text, .. }] = &script.acts[..] else { panic!("{:?}", script.acts) };
+        let [Act::Steady { text, .. }] = &script.acts[..] else { panic!("{:?}", script.acts) };
         assert_eq!(text.split_inclusive(' ').count(), SLOW_WORDS);
     }
 

@@ -13,13 +13,14 @@ const RECALL_CHARS_MAX: usize = 48;
 
 /// What the demo agent understands.
 pub(super) const HELP: &str = "I am the built-in demo agent. I answer any message, and these:\n\n\
-- `/slow` streams steady text for about 30 seconds; press Stop in the middle\n\
+- `/slow` streams steady text for about 30 seconds; stop or steer it in the middle\n\
 - `/plan` works off a plan, step by step\n\
 - `/tool` makes two tool calls\n\
 - `/diff` changes two files and shows what changed\n\
 - `/long` shows a long output and a call that fails\n\
 - `/permit` asks for a permission with several options\n\
 - `/ask` asks you a question, `/ask2` two at once\n\
+- `/count` counts slowly and takes hints while it does: `stop`, or a number to go on from\n\
 - `/fail` fails after a few words\n\
 - `/wedge` ignores Stop, so that the server has to end it by force\n\
 - `/flood` sends 180 KiB in small pieces, as fast as it can\n\

@@ -187,6 +187,7 @@ mod tests {
                 format!("usage {:?} {:?} {:?}", usage.input, usage.output, usage.cached)
             }
             AgentEvent::Question { .. } => "question".into(),
+            AgentEvent::SteerWanted { .. } | AgentEvent::SteerRead { .. } => "steer".into(),
         }
     }
 

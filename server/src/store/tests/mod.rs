@@ -155,6 +155,7 @@ fn settlement(expected: u64, run: u64, outcome: Outcome) -> Settlement {
         usage: Usage::default(),
         at: at(run * 10 + 5),
         hold: None,
+        steers: Vec::new(),
         recovery: false,
     }
 }

@@ -5,10 +5,8 @@ mod choices;
 mod conditions;
 mod label;
 mod oddity;
-mod outside;
 mod ports;
 mod questions;
-mod queue;
 mod runs;
 mod store;
 mod take;
@@ -26,9 +24,7 @@ use runwarden_protocol::run::lineage::{Lineage, RunLimits};
 use smallvec::SmallVec;
 
 use super::budget::Budget;
-use outside::Outside;
 use questions::QuestionModel;
-use queue::QueueModel;
 use runs::{AgentModel, RunModel};
 use store::Store;
 use trace::Trace;
@@ -57,8 +53,6 @@ pub struct World<G: Guards> {
     runs: SmallVec<[RunModel; FEW]>,
     agents: SmallVec<[AgentModel; FEW]>,
     questions: SmallVec<[QuestionModel; 1]>,
-    queue: QueueModel,
-    outside: Outside,
     budget: Budget,
     /// No part of the state.
     trace: Option<Box<Trace>>,
@@ -84,8 +78,6 @@ impl<G: Guards> World<G> {
             runs: SmallVec::new(),
             agents: SmallVec::new(),
             questions: SmallVec::new(),
-            queue: QueueModel::default(),
-            outside: Outside::default(),
             budget,
             trace: None,
         }
@@ -128,12 +120,6 @@ impl<G: Guards> Hash for World<G> {
         self.runs.hash(state);
         self.agents.hash(state);
         self.questions.hash(state);
-        if self.conditions.queues {
-            self.queue.hash(state);
-        }
-        if self.conditions.is_outside_busy() {
-            self.outside.hash(state);
-        }
         self.budget.hash(state);
     }
 }

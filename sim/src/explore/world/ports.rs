@@ -19,8 +19,15 @@ impl<G: Guards> World<G> {
     pub(super) fn call(&mut self, cause: Cause, call: PortCall) -> Result<(), Broken> {
         match call {
             PortCall::Store(run_id, call) => self.store_call(number(run_id), call),
-            PortCall::Change { expected, .. } => self.change_called(expected),
-            PortCall::Queue(call) => self.queue_call(call),
+            // No scenario asks for a change of the session, or queues anything.
+            PortCall::Change { ask, .. } => Err(Broken {
+                rule: "SES-2",
+                detail: format!("a change is committed that {ask} never asked for"),
+            }),
+            PortCall::Queue(_) => Err(Broken {
+                rule: "STR-12",
+                detail: "the queue acts although nobody queued anything".to_owned(),
+            }),
             PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
             PortCall::CloseAgent(agent) => self.close_agent(cause, agent),
             PortCall::Release(Release::Run(run_id)) => {
@@ -36,18 +43,12 @@ impl<G: Guards> World<G> {
 
     fn store_call(&mut self, run: u8, call: StoreCall) -> Result<(), Broken> {
         let kind = match call {
-            StoreCall::Admit { expected, is_head, turn_id, .. } => {
+            StoreCall::Admit { expected, .. } => {
                 self.check_admission(run)?;
-                ensure(is_head || self.store.queue.is_empty(), "ADM-17", || {
-                    format!("run {run} overtakes {:?}, which wait", self.store.queue)
-                })?;
-                let turn = u8::try_from(turn_id.number()).expect("turns are few");
-                CallKind::Admit { expected, entry: is_head.then_some(turn) }
+                CallKind::Admit { expected }
             }
-            StoreCall::Compensate { expected, requeue, .. } => {
-                CallKind::Compensate { expected, requeue }
-            }
-            StoreCall::Settle { expected, verdict, hold, .. } => {
+            StoreCall::Compensate { expected, .. } => CallKind::Compensate { expected },
+            StoreCall::Settle { expected, verdict, .. } => {
                 let is_appending = self.store.is_appending(run);
                 ensure(!is_appending, "STOP-22", || {
                     format!("run {run} is settled while an append is unanswered")
@@ -55,7 +56,7 @@ impl<G: Guards> World<G> {
                 ensure(!self.store.is_settling(run), "OWN-11", || {
                     format!("run {run} is settled twice at once")
                 })?;
-                CallKind::Settle { expected, verdict, hold }
+                CallKind::Settle { expected, verdict }
             }
             StoreCall::StartWorker { .. } => {
                 self.store.stored(run).turn = Turn::Started;
@@ -99,6 +100,8 @@ impl<G: Guards> World<G> {
                 self.check_first_words(run)?;
                 Due::Call { agent, is_interrupted: false, is_killed: false }
             }
+            // No scenario steers.
+            WorkerCall::HandSteer(_) => return Ok(()),
             WorkerCall::Signal(agent, signal) => return self.signal(run, agent, signal),
             WorkerCall::Exit => Due::Exit,
         };
@@ -169,16 +172,12 @@ impl<G: Guards> World<G> {
                 self.questions_resolved(cause, &questions, outcome)
             }
             Announcement::AnswerRefused { question_id, .. } => self.answer_refused(question_id),
-            Announcement::Change { answer, .. } => {
-                self.change_answered(answer);
-                Ok(())
-            }
-            Announcement::Queue { ask, answer } => self.queue_answered(ask, answer),
-            Announcement::Idle => {
-                self.queue_triggered();
-                Ok(())
-            }
-            Announcement::Phase { .. } | Announcement::Session { .. } => Ok(()),
+            Announcement::Phase { .. }
+            | Announcement::Change { .. }
+            | Announcement::Queue { .. }
+            | Announcement::Steer { .. }
+            | Announcement::Session { .. }
+            | Announcement::Idle => Ok(()),
         }
     }
 
@@ -189,9 +188,6 @@ impl<G: Guards> World<G> {
         ensure(is_key_used || !matches!(answer, StartAnswer::Repeated), "ADM-13", || {
             format!("start {run} is told the outcome of a key that had none")
         })?;
-        if let StartAnswer::Queued { turn_id, position, .. } = answer {
-            self.check_queued(turn_id, position)?;
-        }
         let model = self.run(run);
         let start = match answer {
             StartAnswer::Started { .. } => {
@@ -200,10 +196,10 @@ impl<G: Guards> World<G> {
                 })?;
                 Start::Acknowledged
             }
-            StartAnswer::Queued { .. } => Start::Queued,
-            StartAnswer::Unstored | StartAnswer::Repeated | StartAnswer::Refused(_) => {
-                Start::Refused
-            }
+            StartAnswer::Queued { .. }
+            | StartAnswer::Unstored
+            | StartAnswer::Repeated
+            | StartAnswer::Refused(_) => Start::Refused,
         };
         if model.start == Start::Waiting {
             model.start = start;
@@ -258,11 +254,7 @@ impl<G: Guards> World<G> {
         ensure(!self.store.is_settling(run), "STOP-07", || {
             format!("a Stop of run {run} is accepted while its settlement is being saved")
         })?;
-        let model = self.run(run);
-        model.stopped_at = Some(since);
-        if model.stops_waiting > 0 {
-            self.hold_queue();
-        }
+        self.run(run).stopped_at = Some(since);
         Ok(())
     }
 
@@ -302,9 +294,6 @@ impl<G: Guards> World<G> {
             format!("run {run} is shown {outcome:?}, the store holds {:?}", stored.terminal)
         })?;
         let due = u64::from(model.shown) + 1;
-        if outcome == Outcome::Cancelled {
-            self.check_hold_stored(run)?;
-        }
         ensure(seq.is_none_or(|seq| seq.get() == due), "INV-SEQ", || {
             format!("the terminal of run {run} has number {seq:?}, {due} was due")
         })

@@ -1,17 +1,12 @@
 //! A model of the store: what is durable, and calls that wait for an answer.
 
-use runwarden_protocol::ids::{Revision, Seq, TurnId};
+use runwarden_protocol::ids::{Revision, Seq};
 use runwarden_protocol::journal::row::Outcome;
-use runwarden_protocol::run::queue::Change;
 use runwarden_protocol::run::settlement::Verdict;
-use runwarden_protocol::wire::codes::Code;
 use smallvec::SmallVec;
 
 use super::FEW;
 use super::conditions::Fault;
-
-/// The run of a call that belongs to the session itself.
-pub(super) const SESSION: u8 = 0;
 
 /// The store of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,10 +18,6 @@ pub(super) struct Store {
     pub(super) runs: SmallVec<[StoredRun; FEW]>,
     /// The run that used the one idempotency key.
     pub(super) key_used_by: Option<u8>,
-    /// Entries of the queue by turn, the head first.
-    pub(super) queue: SmallVec<[u8; FEW]>,
-    /// Why nothing of it starts.
-    pub(super) held: Option<Code>,
     /// Calls without answer, in the order they were issued.
     pub(super) calls: SmallVec<[Call; FEW]>,
 }
@@ -46,10 +37,6 @@ pub(super) struct StoredRun {
     pub(super) turn: Turn,
     /// The revision that admitted it.
     pub(super) admitted_at: Revision,
-    /// The entry of the queue that it was.
-    pub(super) entry: Option<u8>,
-    /// Whether its start was undone.
-    pub(super) is_undone: bool,
 }
 
 /// The turn's own journal.
@@ -73,18 +60,13 @@ pub(super) struct Call {
 pub(super) enum CallKind {
     Admit {
         expected: Revision,
-        /// The entry of the queue that goes with it.
-        entry: Option<u8>,
     },
     Compensate {
         expected: Revision,
-        /// The hold with which its entry comes back.
-        requeue: Option<Code>,
     },
     Settle {
         expected: Revision,
         verdict: Verdict,
-        hold: Option<Code>,
     },
     Append {
         count: u8,
@@ -92,21 +74,6 @@ pub(super) enum CallKind {
     /// A worker saves by itself, from the revision it knows. The machine hears nothing of it.
     SaveLate {
         expected: Revision,
-        /// Whether another process has the lease.
-        is_fenced: bool,
-    },
-    /// A worker appends though another process has the lease. The machine hears nothing of it.
-    AppendLate,
-    /// A change of the queue.
-    Queue {
-        change: Change,
-        held: Option<Code>,
-        expected: Revision,
-    },
-    /// A change of the record, worked out from the record as it was at `loaded`.
-    Change {
-        expected: Revision,
-        loaded: Revision,
     },
 }
 
@@ -123,8 +90,6 @@ impl Store {
             revision: Revision::new(1),
             pending: None,
             key_used_by: None,
-            queue: SmallVec::new(),
-            held: None,
             runs: SmallVec::new(),
             calls: SmallVec::new(),
         }
@@ -156,11 +121,8 @@ impl Store {
     ) -> Option<Written> {
         let run = call.run;
         match call.kind {
-            CallKind::Admit { expected, entry } => {
+            CallKind::Admit { expected } => {
                 if self.pending.is_some() || expected != self.revision {
-                    return None;
-                }
-                if entry.is_some() && !self.take_head(entry, fault) {
                     return None;
                 }
                 self.pending = Some(run);
@@ -171,10 +133,9 @@ impl Store {
                 stored.is_admitted = true;
                 stored.turn = Turn::Submitted;
                 stored.admitted_at = revision;
-                stored.entry = entry;
                 Some(written)
             }
-            CallKind::Compensate { expected, requeue } => {
+            CallKind::Compensate { expected } => {
                 if self.pending != Some(run) || expected != self.revision {
                     return None;
                 }
@@ -183,14 +144,9 @@ impl Store {
                 let stored = self.stored(run);
                 stored.terminal = Some(Outcome::Failed);
                 stored.turn = Turn::Ended;
-                stored.is_undone = true;
-                if let (Some(entry), Some(_)) = (stored.entry, requeue) {
-                    self.queue.insert(0, entry);
-                    self.hold(requeue);
-                }
                 Some(self.commit(None))
             }
-            CallKind::Settle { expected, verdict, hold } => {
+            CallKind::Settle { expected, verdict } => {
                 if self.pending != Some(run) || expected != self.revision {
                     return None;
                 }
@@ -208,9 +164,6 @@ impl Store {
                     stored.turn = Turn::Ended;
                 }
                 let terminal_seq = Seq::new(u64::from(stored.rows) + 1);
-                if hold.is_some() {
-                    self.hold(hold);
-                }
                 Some(self.commit(Some(terminal_seq)))
             }
             CallKind::Append { count } => {
@@ -222,61 +175,15 @@ impl Store {
                 stored.rows += count;
                 Some(Written::Rows { first_seq, count: u32::from(count) })
             }
-            CallKind::SaveLate { expected, is_fenced } => {
+            CallKind::SaveLate { expected } => {
                 let is_compared = fault != Some(Fault::SavedUncompared);
-                let is_stale = self.pending != Some(run) || expected != self.revision;
-                if is_compared && (is_stale || is_fenced) {
+                if is_compared && (self.pending != Some(run) || expected != self.revision) {
                     return None;
                 }
                 self.pending = None;
                 Some(self.commit(None))
             }
-            CallKind::AppendLate => {
-                if fault != Some(Fault::OldEpochAccepted) {
-                    return None;
-                }
-                let stored = self.stored(run);
-                stored.rows += 1;
-                Some(Written::Rows { first_seq: Seq::new(u64::from(stored.rows)), count: 1 })
-            }
-            CallKind::Queue { change, held, expected } => {
-                (expected == self.revision).then(|| self.change_queue(change, held))
-            }
-            CallKind::Change { expected, .. } => {
-                (expected == self.revision).then(|| self.commit(None))
-            }
         }
-    }
-
-    /// Takes the head out, with its turn.
-    fn take_head(&mut self, entry: Option<u8>, fault: Option<Fault>) -> bool {
-        match fault {
-            Some(Fault::HeadRemovedFirst | Fault::HeadKept) => true,
-            _ if self.queue.first().copied() != entry => false,
-            _ => {
-                self.queue.remove(0);
-                self.hold(self.held);
-                true
-            }
-        }
-    }
-
-    fn change_queue(&mut self, change: Change, held: Option<Code>) -> Written {
-        let number = |turn: TurnId| u8::try_from(turn.number()).expect("messages are few");
-        match change {
-            Change::Append { turn_id, .. } => self.queue.push(number(turn_id)),
-            Change::Remove { turn_id, .. } => {
-                self.queue.retain(|entry| *entry != number(turn_id));
-            }
-            Change::Release { .. } | Change::Hold => {}
-        }
-        self.hold(held);
-        self.commit(None)
-    }
-
-    /// A queue without entries has no hold (LIFE-06).
-    fn hold(&mut self, held: Option<Code>) {
-        self.held = held.filter(|_| !self.queue.is_empty());
     }
 
     fn commit(&mut self, terminal_seq: Option<Seq>) -> Written {

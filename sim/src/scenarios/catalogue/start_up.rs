@@ -140,12 +140,4 @@ pub(super) const SCENARIOS: &[Scenario] = &[
             &[Variant::around("unstarted-turn-left-open", "TRN-03", Fault::UnstartedTurnLeftOpen)],
         )
     },
-    Scenario {
-        init: SPEAKING_RUN,
-        ..explored(
-            "RACE-14",
-            "slow-finalisation-inside-a-decision",
-            &[Variant::of::<v::DecisionWaitsForSave>("decision-waits-for-save", "REG-12")],
-        )
-    },
 ];

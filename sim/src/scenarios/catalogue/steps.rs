@@ -22,11 +22,6 @@ pub(super) const PRESSED: Steps = &["clock fire stop_term", "clock fire stop_kil
 pub(super) const WINDOW_OVER: Steps = &["clock fire unwind"];
 pub(super) const SECOND_ADMITTED: Steps =
     &["client-b send start(run_2)", "store answer admitted(run_2)"];
-pub(super) const SECOND_QUEUED: Steps =
-    &["client-b send queue(run_2)", "store answer queued(ses_1)"];
-pub(super) const CRASHED: Steps = &["server fault crash"];
-pub(super) const TAKEN_OVER: Steps =
-    &["store fault lease_lost", "clock fire grace", "clock fire grace", "recovery send take_over"];
 pub(super) const SECOND_LAUNCH: Steps = &["worker-2 answer launched(run_2)"];
 pub(super) const SECOND_INVOKED: Steps = &[
     "worker-2 answer began(run_2)",

@@ -265,7 +265,9 @@ impl Data {
                 RowEvent::Terminal { outcome } => Some(outcome),
                 RowEvent::Content { .. }
                 | RowEvent::QuestionAsked { .. }
-                | RowEvent::QuestionResolved { .. } => None,
+                | RowEvent::QuestionResolved { .. }
+                | RowEvent::SteerAccepted { .. }
+                | RowEvent::SteerSettled { .. } => None,
             });
             Some(UnsettledRun {
                 head: session.head.clone(),
@@ -273,6 +275,7 @@ impl Data {
                 turn_id: pending.turn_id,
                 last_seq: run.last_seq(),
                 terminal,
+                steers: run.unsettled_steers(),
             })
         });
         pending.collect()

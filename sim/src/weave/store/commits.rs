@@ -10,6 +10,7 @@ use runwarden_protocol::session::usage;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::change::{Change, Choice, FieldsChange, SessionChange};
+use runwarden_runtime::ports::steer::SteerEnd;
 use runwarden_runtime::ports::store::{
     Admission, Append, Commit, Committed, KeyEffect, KeyRecord, KeyScope, KeyUse, NewSession,
     Persisted, Settlement,
@@ -173,6 +174,7 @@ impl Data {
         stored.extend(added);
         let (mut committed, owner) = (committed(head), head.owner);
         let run = self.open_run(session_id, run_id)?;
+        run.settle_steers(run_id, &settlement.steers, at);
         run.close(run_id, outcome, settlement.reason, at);
         run.usage = settlement.usage;
         run.by_recovery = settlement.recovery;
@@ -273,6 +275,12 @@ impl StoredRun {
     fn push(&mut self, run_id: RunId, event: RowEvent, created_at: Instant, body: String) {
         let (session_id, seq) = (self.session_id, self.last_seq().plus(1));
         self.journal.push(JournalRow { run_id, session_id, seq, created_at, event, body });
+    }
+
+    fn settle_steers(&mut self, run_id: RunId, steers: &[SteerEnd], at: Instant) {
+        for (event, body) in steers.iter().map(SteerEnd::row) {
+            self.push(run_id, event, at, body);
+        }
     }
 
     fn close(&mut self, run_id: RunId, outcome: Outcome, reason: Option<Reason>, at: Instant) {

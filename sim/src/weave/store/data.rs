@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use runwarden_protocol::ids::{PrincipalId, Revision, RunId, Seq, SessionId, TurnId};
+use runwarden_protocol::ids::{PrincipalId, Revision, RunId, Seq, SessionId, SteerId, TurnId};
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason};
+use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
 use runwarden_protocol::session::record::{SessionHead, StoredRow, Usage};
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::{KeyRecord, KeyScope, Login, RunFacts, StoredError};
@@ -101,6 +101,27 @@ impl StoredRun {
     /// Number of its last row.
     pub fn last_seq(&self) -> Seq {
         Seq::new(self.journal.len() as u64)
+    }
+
+    /// Steers its journal accepts and does not settle, with their words.
+    pub(super) fn unsettled_steers(&self) -> Vec<(SteerId, String)> {
+        let mut steers = Vec::new();
+        for row in &self.journal {
+            match row.event {
+                RowEvent::SteerAccepted { steer_id } => {
+                    let words = serde_json::from_str(&row.body);
+                    steers.push((steer_id, words.expect("the words of a steer are a JSON string")));
+                }
+                RowEvent::SteerSettled { steer_id, .. } => {
+                    steers.retain(|(known, _)| *known != steer_id);
+                }
+                RowEvent::Content { .. }
+                | RowEvent::QuestionAsked { .. }
+                | RowEvent::QuestionResolved { .. }
+                | RowEvent::Terminal { .. } => {}
+            }
+        }
+        steers
     }
 
     pub(super) fn facts(&self) -> RunFacts {

@@ -164,6 +164,7 @@ fn a_run_found_at_start_is_interrupted_once_and_frees_the_session() {
         pending_started_at: Instant::ZERO,
         last_seq: Seq::new(7),
         terminal: None,
+        steers: Vec::new(),
     };
     let outputs = world.feed(recover.clone());
     let settle = outputs.iter().any(|output| {

@@ -4,5 +4,6 @@ mod flows;
 mod heal;
 mod queues;
 mod scope;
+mod steers;
 mod stops;
 mod world;

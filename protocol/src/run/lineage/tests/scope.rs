@@ -110,6 +110,7 @@ fn worker_steps() -> Vec<Input> {
             pending_started_at: Instant::ZERO,
             last_seq: Seq::ZERO,
             terminal: None,
+            steers: Vec::new(),
         },
     ]
 }
