@@ -1,6 +1,7 @@
 //! Every scenario: the search finds each faulty variant, and the real machines hold in the whole scope.
 
 mod endings;
+mod futures;
 mod machines;
 mod records;
 mod search;

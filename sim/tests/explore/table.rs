@@ -109,6 +109,8 @@ fn page_of(table: &str) -> String {
         "production machines. *Held* is the number of states in which the real machines were checked, all that the scope has.".to_owned(),
         "Each faulty variant gets one decision wrong; *found in* says after how many states the search caught it, *choices* how".to_owned(),
         "long the shortest schedule behind the scenario's begin is. `runwarden-sim explore RACE-01 --variant begin-unchecked` shows it.".to_owned(),
+        "Histories that lead to the same futures are one state: times count from now, and of a run that is over only what can".to_owned(),
+        "still be asked of it counts. A test compares what may follow on the histories that are taken for one.".to_owned(),
         String::new(),
         "Written by `RUNWARDEN_BLESS=1 cargo test -p runwarden-sim --test explore table`; a test keeps it equal to the search.".to_owned(),
         String::new(),

@@ -7,7 +7,7 @@ use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::limits::UNWIND;
 use runwarden_protocol::wire::structures::SessionStatus;
 
-use super::runs::{AgentModel, Due, RunModel, Start};
+use super::runs::{Due, RunModel, Start};
 use super::store::Turn;
 use super::{Broken, World};
 
@@ -48,8 +48,7 @@ impl<G: Guards> World<G> {
         ensure(stopped_at.is_none(), "INV-REG", || {
             format!("{agent} is registered or invoked for run {run} after its Stop")
         })?;
-        let index = usize::try_from(agent.number()).expect("agents are few") - 1;
-        ensure(!self.agents[index].is_closed, "INV-OWN", || {
+        ensure(!self.is_closed(agent), "INV-OWN", || {
             format!("run {run} uses {agent}, which is closed")
         })
     }
@@ -75,8 +74,7 @@ impl<G: Guards> World<G> {
     /// By INV-OWN: the cache never names an agent that was closed.
     fn check_cache(&self) -> Result<(), Broken> {
         let Some(agent) = self.lineage.cached_agent() else { return Ok(()) };
-        let index = usize::try_from(agent.number()).expect("agents are few") - 1;
-        ensure(!self.agents[index].is_closed, "INV-OWN", || {
+        ensure(!self.is_closed(agent), "INV-OWN", || {
             format!("the cache names {agent}, which is closed")
         })
     }
@@ -169,7 +167,7 @@ impl<G: Guards> World<G> {
         Ok(())
     }
 
-    fn check_over(&self, run: u8, model: &RunModel) -> Result<(), Broken> {
+    pub(super) fn check_over(&self, run: u8, model: &RunModel) -> Result<(), Broken> {
         ensure(!model.is_awaited(), "INV-LIVE", || {
             format!("a start or Stop of run {run} is never answered")
         })?;
@@ -189,11 +187,6 @@ impl<G: Guards> World<G> {
         })?;
         let is_seen = model.ended.is_some() || model.is_forgotten || stored.prompts == 0;
         ensure(is_seen, "STOP-15", || format!("nobody was shown the end of run {run}"))
-    }
-
-    pub(super) fn agent(&mut self, agent: AgentId) -> &mut AgentModel {
-        let index = usize::try_from(agent.number()).expect("agents are few") - 1;
-        &mut self.agents[index]
     }
 
     pub(super) fn numbered(&self) -> impl Iterator<Item = (u8, &RunModel)> {

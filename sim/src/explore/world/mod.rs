@@ -5,6 +5,7 @@ mod choices;
 mod conditions;
 mod label;
 mod oddity;
+mod over;
 mod ports;
 mod questions;
 mod runs;
@@ -114,11 +115,11 @@ impl<G: Guards> World<G> {
 
 impl<G: Guards> Hash for World<G> {
     /// Everything that changes; `now` is what times are relative to.
+    /// A run that is over counts with what can still be asked of it, in any order.
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.lineage.hash(state);
-        self.store.hash(state);
-        self.runs.hash(state);
-        self.agents.hash(state);
+        self.hash_runs(state);
+        self.hash_agents(state);
         self.questions.hash(state);
         self.budget.hash(state);
     }

@@ -23,7 +23,7 @@ pub(super) enum Due {
 }
 
 /// How far a start got, as its client sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Start {
     Waiting,
     Acknowledged,
@@ -59,9 +59,11 @@ pub(super) struct RunModel {
     pub(super) has_saved_late: bool,
 }
 
-/// An agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+/// An agent. Its id tells which run constructed it and how many it had before, so that the ids of a run
+/// do not depend on the runs before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AgentModel {
+    pub(super) id: AgentId,
     /// The run that registered it last.
     pub(super) registered_by: Option<u8>,
     pub(super) is_closed: bool,

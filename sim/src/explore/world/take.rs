@@ -1,8 +1,6 @@
 //! Taking a choice: the world acts, the machine steps, its effects reach the ports.
 
-use runwarden_protocol::ids::{
-    AgentId, AskId, ItemId, MessageId, PayloadId, PayloadRef, RunId, Seq,
-};
+use runwarden_protocol::ids::{AskId, ItemId, MessageId, PayloadId, PayloadRef, RunId, Seq};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
@@ -91,6 +89,7 @@ impl<G: Guards> World<G> {
             self.check_bound()?;
         }
         self.check_step()?;
+        self.check_ends()?;
         self.check_quiet()
     }
 
@@ -248,8 +247,9 @@ impl<G: Guards> World<G> {
             }
             Due::Begin => PortAnswer::Began(run_id),
             Due::Construct => {
-                self.agents.push(AgentModel::default());
-                PortAnswer::Constructed(run_id, Some(AgentId::new(self.agents.len() as u64)))
+                let id = self.next_agent(run);
+                self.agents.push(AgentModel { id, registered_by: None, is_closed: false });
+                PortAnswer::Constructed(run_id, Some(id))
             }
             Due::Register => PortAnswer::RegistrationAsked(run_id),
             Due::Prepare(agent) => PortAnswer::Prepared(run_id, agent),
