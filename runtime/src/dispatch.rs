@@ -11,8 +11,9 @@ use runwarden_protocol::journal::row::{Outcome, Reason};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::cache::Notice;
+use runwarden_protocol::run::deletion::DeletedRun;
 use runwarden_protocol::run::lineage::{
-    ChangeAnswer, Input, Output, QueueAnswer, Start, StartAnswer, SteerAnswer,
+    ChangeAnswer, DeletionAnswer, Input, Output, QueueAnswer, Start, StartAnswer, SteerAnswer,
 };
 use runwarden_protocol::run::questions::Resolution;
 use runwarden_protocol::run::queue::Change;
@@ -31,6 +32,17 @@ pub enum PortCall {
     Change {
         /// The change.
         ask: AskId,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
+    /// Of the store, to delete the session; answered by [`PortAnswer::Deleted`].
+    Delete {
+        /// Who asked.
+        ask: AskId,
+        /// The run that ends with it.
+        run: Option<DeletedRun>,
         /// The revision it is computed from.
         expected: Revision,
         /// When.
@@ -174,6 +186,13 @@ pub enum Announcement {
         /// The answer.
         answer: ChangeAnswer,
     },
+    /// The deletion of the session was answered.
+    Deletion {
+        /// Who waits.
+        ask: AskId,
+        /// The answer.
+        answer: DeletionAnswer,
+    },
     /// A Stop was answered.
     Stop {
         /// The run.
@@ -284,6 +303,8 @@ pub enum PortAnswer {
     Committed(RunId, Option<(Revision, Option<Seq>)>),
     /// A commit of a change: the revision, or nothing written.
     Changed(AskId, Option<Revision>),
+    /// A deletion: the revision and the number of the terminal it added, or nothing written.
+    Deleted(Option<(Revision, Option<Seq>)>),
     /// A change of the queue: the revision, or nothing written.
     QueueCommitted(Option<Revision>),
     /// A start of the queue's head.
@@ -333,6 +354,7 @@ pub fn port_call(output: Output) -> PortCall {
             PortCall::Store(run_id, call)
         }
         Output::Change { ask, expected, at } => PortCall::Change { ask, expected, at },
+        Output::Delete { ask, run, expected, at } => PortCall::Delete { ask, run, expected, at },
         Output::ChangeQueue { change, held, expected, at } => {
             PortCall::Queue(QueueCall::Change { change, held, expected, at })
         }
@@ -360,6 +382,9 @@ pub fn port_call(output: Output) -> PortCall {
         Output::Forget { run_id } => PortCall::Release(Release::Run(run_id)),
         Output::StartAnswered { ask, answer } => announce(Announcement::Start { ask, answer }),
         Output::ChangeAnswered { ask, answer } => announce(Announcement::Change { ask, answer }),
+        Output::DeletionAnswered { ask, answer } => {
+            announce(Announcement::Deletion { ask, answer })
+        }
         Output::StopAnswered { run_id, asks, answer } => {
             announce(Announcement::Stop { run_id, asks, answer })
         }
@@ -427,6 +452,10 @@ pub fn fact(answer: PortAnswer) -> Input {
         PortAnswer::Committed(run_id, None) => Input::CommitFailed { run_id },
         PortAnswer::Changed(ask, Some(revision)) => Input::ChangeCommitted { ask, revision },
         PortAnswer::Changed(ask, None) => Input::ChangeFailed { ask },
+        PortAnswer::Deleted(Some((revision, terminal_seq))) => {
+            Input::DeletionCommitted { revision, terminal_seq }
+        }
+        PortAnswer::Deleted(None) => Input::DeletionFailed,
         PortAnswer::QueueCommitted(Some(revision)) => Input::QueueCommitted { revision },
         PortAnswer::QueueCommitted(None) => Input::QueueCommitFailed,
         PortAnswer::HeadAsked(start) => Input::Start(start),

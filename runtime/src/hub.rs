@@ -15,6 +15,7 @@ use runwarden_protocol::run::cache::{self, Cache, Notice};
 use runwarden_protocol::run::lineage::RunLimits;
 use runwarden_protocol::run::slots::{self, SlotLimits, Slots};
 use runwarden_protocol::session::project::Live;
+use runwarden_protocol::session::record::SessionHead;
 use runwarden_protocol::wire::structures::{ErrorData, SessionStatus};
 
 use crate::connection::Peer;
@@ -69,7 +70,7 @@ struct Inner<W, S> {
     world: W,
     store: S,
     config: HubConfig,
-    sessions: Mutex<BTreeMap<SessionId, SessionHandle>>,
+    sessions: Mutex<Sessions>,
     live: Mutex<BTreeMap<SessionId, Live>>,
     peers: Mutex<BTreeMap<ConnectionId, Arc<Peer>>>,
     registries: Mutex<BTreeMap<PrincipalId, Arc<Mutex<Registry>>>>,
@@ -79,6 +80,14 @@ struct Inner<W, S> {
     next_ask: AtomicU64,
     stopping: AtomicBool,
     settled: AtomicBool,
+}
+
+/// The sessions in memory.
+#[derive(Debug, Default)]
+struct Sessions {
+    handles: BTreeMap<SessionId, SessionHandle>,
+    /// How many were deleted so far: a head that was read before a deletion may be of a session that is gone.
+    deletions: u64,
 }
 
 impl<W: World, S: Store> Hub<W, S> {
@@ -135,7 +144,7 @@ impl<W: World, S: Store> Hub<W, S> {
 
     /// Ends every run as the server stops (RST-12) and waits until each is announced.
     pub async fn end_runs(&self) {
-        let handles: Vec<_> = lock(&self.inner.sessions).values().cloned().collect();
+        let handles: Vec<_> = lock(&self.inner.sessions).handles.values().cloned().collect();
         let mut waits = Vec::new();
         for handle in handles {
             let (done, ended) = async_channel::bounded(1);
@@ -160,7 +169,7 @@ impl<W: World, S: Store> Hub<W, S> {
         for peer in self.peers() {
             peer.server_stops();
         }
-        let handles: Vec<_> = lock(&self.inner.sessions).values().cloned().collect();
+        let handles: Vec<_> = lock(&self.inner.sessions).handles.values().cloned().collect();
         for handle in handles {
             handle.send(Message::ServerStopping);
         }
@@ -264,15 +273,33 @@ impl<W: World, S: Store> Hub<W, S> {
         principal: Principal,
         session_id: SessionId,
     ) -> Result<Option<SessionHandle>, StoreFailure> {
-        let known = lock(&self.inner.sessions).get(&session_id).cloned();
-        let handle = match known {
-            Some(handle) => handle,
-            None => match self.store().session(session_id).await? {
-                Some(head) => self.load(head),
-                None => return Ok(None),
-            },
+        let handle = loop {
+            let seen = {
+                let sessions = lock(&self.inner.sessions);
+                if let Some(handle) = sessions.handles.get(&session_id) {
+                    break handle.clone();
+                }
+                sessions.deletions
+            };
+            let Some(head) = self.store().session(session_id).await? else { return Ok(None) };
+            if let Some(handle) = self.load_unless_deleted(head, seen) {
+                break handle;
+            }
         };
         Ok(Some(handle).filter(|handle| handle.owner == principal.id))
+    }
+
+    /// Takes a deleted session out of memory. Its driver goes on until its last worker is gone.
+    pub(crate) fn forget(&self, session_id: SessionId) {
+        let mut sessions = lock(&self.inner.sessions);
+        sessions.handles.remove(&session_id);
+        sessions.deletions += 1;
+        lock(&self.inner.live).remove(&session_id);
+    }
+
+    /// How many sessions were deleted so far in this process.
+    pub(crate) fn deletions(&self) -> u64 {
+        lock(&self.inner.sessions).deletions
     }
 
     /// What a session does now, for lists.
@@ -304,7 +331,7 @@ impl<W: World, S: Store> Hub<W, S> {
     /// Forgets a connection and its subscriptions (SND-26).
     pub fn detach(&self, peer: &Peer) {
         lock(&self.inner.peers).remove(&peer.id);
-        let handles: Vec<_> = lock(&self.inner.sessions).values().cloned().collect();
+        let handles: Vec<_> = lock(&self.inner.sessions).handles.values().cloned().collect();
         for handle in handles {
             handle.send(Message::PeerGone { connection: peer.id });
         }
@@ -341,7 +368,7 @@ impl<W: World, S: Store> Hub<W, S> {
 
     /// Tells a loaded session that its open errors changed.
     pub fn errors_changed(&self, session_id: SessionId) {
-        let handle = lock(&self.inner.sessions).get(&session_id).cloned();
+        let handle = lock(&self.inner.sessions).handles.get(&session_id).cloned();
         if let Some(handle) = handle {
             handle.send(Message::ErrorsChanged);
         }
@@ -372,24 +399,32 @@ impl<W: World, S: Store> Hub<W, S> {
     }
 
     fn tell_slots(&self, input: slots::Input) {
-        let mut out = Outbox::new();
-        if let Err(reject) = lock(&self.inner.slots).step(self.now(), input, &mut out) {
-            tracing::warn!(?input, ?reject, "the slots turned an input away");
-        }
-        for output in out.drain() {
-            match output {
-                slots::Output::Woken { session } => {
-                    let handle = lock(&self.inner.sessions).get(&session).cloned();
-                    if !handle.is_some_and(|handle| handle.send(Message::SlotFreed)) {
-                        tracing::warn!(%session, "a session that waits for a slot is gone");
+        let mut next = Some(input);
+        while let Some(input) = next.take() {
+            let mut out = Outbox::new();
+            if let Err(reject) = lock(&self.inner.slots).step(self.now(), input, &mut out) {
+                tracing::warn!(?input, ?reject, "the slots turned an input away");
+            }
+            for output in out.drain() {
+                match output {
+                    // A session that was deleted starts nothing: the next one that waits may.
+                    slots::Output::Woken { session } if !self.wake(session) => {
+                        next = Some(slots::Input::Pass);
                     }
+                    slots::Output::NotWaiting { session } => {
+                        tracing::error!(%session, "too many sessions wait for a slot");
+                    }
+                    slots::Output::Woken { .. }
+                    | slots::Output::Granted { .. }
+                    | slots::Output::Refused { .. } => {}
                 }
-                slots::Output::NotWaiting { session } => {
-                    tracing::error!(%session, "too many sessions wait for a slot");
-                }
-                slots::Output::Granted { .. } | slots::Output::Refused { .. } => {}
             }
         }
+    }
+
+    fn wake(&self, session: SessionId) -> bool {
+        let handle = lock(&self.inner.sessions).handles.get(&session).cloned();
+        handle.is_some_and(|handle| handle.send(Message::SlotFreed))
     }
 
     /// Passes on what a session did with its agent; another session may have to give up its own (REG-13).
@@ -402,7 +437,7 @@ impl<W: World, S: Store> Hub<W, S> {
         }
         for cache::Output::Evict { session_id } in out.drain() {
             // A session that was unloaded gave up its agent before.
-            if let Some(handle) = lock(&self.inner.sessions).get(&session_id) {
+            if let Some(handle) = lock(&self.inner.sessions).handles.get(&session_id) {
                 handle.send(Message::Evict);
             }
         }
@@ -419,7 +454,7 @@ impl<W: World, S: Store> Hub<W, S> {
             return false;
         }
         inbox.close();
-        sessions.remove(&session_id);
+        sessions.handles.remove(&session_id);
         lock(&self.inner.live).remove(&session_id);
         true
     }
@@ -428,22 +463,30 @@ impl<W: World, S: Store> Hub<W, S> {
     pub(crate) fn give_up(&self, session_id: SessionId, inbox: &Receiver<Message>) {
         let mut sessions = lock(&self.inner.sessions);
         inbox.close();
-        sessions.remove(&session_id);
+        sessions.handles.remove(&session_id);
         lock(&self.inner.live).remove(&session_id);
     }
 
-    /// The session with this head, started unless it runs already.
-    pub(crate) fn load(
-        &self,
-        head: runwarden_protocol::session::record::SessionHead,
-    ) -> SessionHandle {
+    /// The session with this head, started unless it runs already. Only before the first connection is served:
+    /// the head must be of a session that is there.
+    pub(crate) fn load(&self, head: SessionHead) -> SessionHandle {
         let mut sessions = lock(&self.inner.sessions);
-        if let Some(handle) = sessions.get(&head.session_id) {
+        self.load_into(&mut sessions, head)
+    }
+
+    /// As [`Hub::load`], of a head that was read after `seen` deletions; none when there were more since.
+    fn load_unless_deleted(&self, head: SessionHead, seen: u64) -> Option<SessionHandle> {
+        let mut sessions = lock(&self.inner.sessions);
+        (sessions.deletions == seen).then(|| self.load_into(&mut sessions, head))
+    }
+
+    fn load_into(&self, sessions: &mut Sessions, head: SessionHead) -> SessionHandle {
+        if let Some(handle) = sessions.handles.get(&head.session_id) {
             return handle.clone();
         }
         let session_id = head.session_id;
         let (handle, driver) = session::start(self.clone(), head);
-        sessions.insert(session_id, handle.clone());
+        sessions.handles.insert(session_id, handle.clone());
         self.world().spawn(driver);
         handle
     }

@@ -26,8 +26,13 @@ const OF_MODULES: [&str; 6] = [
 const OF_THE_PAGE: [&str; 2] = ["page.test.mjs", "steer.test.mjs"];
 
 /// Tests of the page and the server together.
-const OF_BOTH: [&str; 4] =
-    ["queue.test.mjs", "journey.test.mjs", "talking.test.mjs", "wire.test.mjs"];
+const OF_BOTH: [&str; 5] = [
+    "queue.test.mjs",
+    "journey.test.mjs",
+    "talking.test.mjs",
+    "wire.test.mjs",
+    "lifecycle.test.mjs",
+];
 
 /// Two agents to choose from.
 const AGENTS: &str = r#"

@@ -72,6 +72,7 @@ impl Registry {
         use runwarden_protocol::{delivery, journal, run};
         Self::empty()
             .with::<run::lineage::Lineage>("run")
+            .with::<run::deletion::Deletion>("run/deletion")
             .with::<run::ownership::Ownership>("run/ownership")
             .with::<run::pending::Pending>("run/pending")
             .with::<run::questions::Questions>("run/questions")

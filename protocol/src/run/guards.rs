@@ -184,6 +184,16 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         true
     }
 
+    /// Does a deletion end the run that it meets, in its own commit? (LIFE-01)
+    fn ends_run_with_deletion() -> bool {
+        true
+    }
+
+    /// Is a deleted session unknown to whoever names it? (LIFE-02)
+    fn forgets_deleted() -> bool {
+        true
+    }
+
     /// Is an agent that ignores its interrupt ended by force? (REG-15)
     fn escalates() -> bool {
         true

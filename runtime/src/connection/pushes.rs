@@ -127,11 +127,16 @@ async fn newest_item<W: World, S: Store>(
 ) -> Result<(), StoreFailure> {
     let reader = peer.principal.id;
     let open_errors = hub.store().count_errors(reader, Some(session)).await?;
-    if let Some(head) = hub.store().session(session).await? {
-        let shared = session_item(hub, &head, reader, open_errors);
-        peer.outbound.offer(hub.now(), &shared);
+    loop {
+        let seen = hub.deletions();
+        let Some(head) = hub.store().session(session).await? else { return Ok(()) };
+        // An entry behind the deletion of its session would bring it back to the list.
+        if hub.deletions() == seen {
+            let shared = session_item(hub, &head, reader, open_errors);
+            peer.outbound.offer(hub.now(), &shared);
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 fn run_status<W: World, S: Store>(hub: &Hub<W, S>, peer: &Peer, session: SessionId, run: RunId) {

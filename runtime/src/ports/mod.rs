@@ -2,6 +2,8 @@
 
 pub mod agent;
 pub mod change;
+pub mod deletion;
+pub mod errors;
 pub mod profile;
 pub mod queue;
 pub mod steer;

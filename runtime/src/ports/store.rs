@@ -17,6 +17,8 @@ use runwarden_protocol::wire::codes::Code;
 
 use super::agent::ContextMessage;
 use super::change::SessionChange;
+pub use super::deletion::Deletion;
+pub use super::errors::{ListErrors, Login, StoredError};
 pub use super::queue::{QueueChange, QueueCommit, StoredEntry, StoredQueue};
 use super::steer::SteerEnd;
 
@@ -149,6 +151,14 @@ pub trait Store: Clone + Send + Sync + 'static {
         session_id: Option<SessionId>,
     ) -> impl Future<Output = Result<u64, StoreFailure>> + Send;
 
+    /// The records that the deletion of this session closed at `at` (ERR-20).
+    fn errors_closed_by_deletion(
+        &self,
+        principal: PrincipalId,
+        session_id: SessionId,
+        at: Instant,
+    ) -> impl Future<Output = Result<Vec<StoredError>, StoreFailure>> + Send;
+
     /// Closes an open error of the principal (ERR-14). `None` for an unknown or foreign id (ERR-17);
     /// a repetition returns the record again.
     fn acknowledge_error(
@@ -262,6 +272,8 @@ pub enum Commit {
     Settle(Settlement),
     /// Title, archived, agent, model, or the usage of a settled run changes.
     Change(SessionChange),
+    /// A session is deleted with everything of it (LIFE-01).
+    Delete(Deletion),
     /// A start failed after the reservation: pending turn and active run cleared, both journals closed
     /// `failed`, the key freed (REC-08).
     Compensate {
@@ -367,7 +379,7 @@ pub struct Settlement {
 pub struct Committed {
     /// The revision after it.
     pub revision: Revision,
-    /// Number of the terminal row, of a settlement or compensation.
+    /// Number of the terminal row, of a settlement, a compensation, or a deletion that ends a run.
     pub terminal_seq: Option<Seq>,
     /// When the session was active last, after it.
     pub activity_at: Instant,
@@ -451,6 +463,11 @@ pub enum KeyEffect {
         agent: String,
         /// Its model.
         model: Option<String>,
+    },
+    /// A session was deleted.
+    Deleted {
+        /// The session.
+        session_id: SessionId,
     },
 }
 
@@ -549,47 +566,4 @@ pub struct UnsettledRun {
     pub terminal: Option<Outcome>,
     /// Steers in its journal that were accepted and not settled, in order, with their words.
     pub steers: Vec<(SteerId, String)>,
-}
-
-/// An error record (ErrorData as JSON text, and what the store orders and selects by).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredError {
-    /// `err_` and 32 hex digits.
-    pub error_id: String,
-    /// Milliseconds since 1970 UTC.
-    pub occurred_at_ms: u64,
-    /// The session it belongs to.
-    pub session_id: Option<SessionId>,
-    /// The request it answers.
-    pub request_id: Option<String>,
-    /// The ErrorData as JSON text.
-    pub data: String,
-    /// When it was closed; `None` while open.
-    pub closed_at: Option<Instant>,
-}
-
-/// Which errors to list.
-#[derive(Clone, Debug)]
-pub struct ListErrors {
-    /// Whose.
-    pub principal: PrincipalId,
-    /// Only those of this session.
-    pub session_id: Option<SessionId>,
-    /// Only those after this place of the order.
-    pub after: Option<(u64, String)>,
-    /// At most this many, 1 to 101.
-    pub limit: usize,
-    /// For expiry (ERR-3).
-    pub now: Instant,
-}
-
-/// A login made by `/v1/login`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Login {
-    /// SHA-256 of the cookie's value.
-    pub token_hash: [u8; 32],
-    /// Whose.
-    pub principal: PrincipalId,
-    /// When it ends.
-    pub expires_at: Instant,
 }

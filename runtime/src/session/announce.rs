@@ -43,6 +43,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Announcement::Steer { run_id, ask, answer } => {
                 self.steer_answered(run_id, ask, answer);
             }
+            Announcement::Deletion { ask, answer } => self.deletion_answered(ask, answer),
             Announcement::Stop { run_id, asks, answer } => {
                 for ask in asks {
                     if let Some(Waiting::Stop(reply)) = self.asks.remove(&ask) {
@@ -87,7 +88,11 @@ impl<W: World, S: Store> Driver<W, S> {
                 run_id
             }
             Some(
-                Waiting::Queue { .. } | Waiting::Stop(_) | Waiting::Steer(..) | Waiting::Answer(..),
+                Waiting::Queue { .. }
+                | Waiting::Delete { .. }
+                | Waiting::Stop(_)
+                | Waiting::Steer(..)
+                | Waiting::Answer(..),
             )
             | None => return,
         };
@@ -141,6 +146,7 @@ impl<W: World, S: Store> Driver<W, S> {
             KeyEffect::Removed { .. }
             | KeyEffect::Resumed { .. }
             | KeyEffect::Change
+            | KeyEffect::Deleted { .. }
             | KeyEffect::Session { .. } => {
                 reply.fail(Code::HandlerError, "the key of a message names another effect");
                 return;
@@ -395,6 +401,9 @@ impl<W: World, S: Store> Driver<W, S> {
     /// Something a session item shows has changed: lists learn it at once, and the head is read again
     /// for what only the store knows.
     pub(super) fn changed(&mut self) {
+        if self.machine.is_deleted() {
+            return;
+        }
         let live = self.live();
         self.hub.set_live(self.session_id, live);
         let (store, session_id) = (self.hub.store().clone(), self.session_id);

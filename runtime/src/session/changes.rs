@@ -62,7 +62,8 @@ impl<W: World, S: Store> Driver<W, S> {
 
     /// A run that is over: what its agent told after the settlement was issued becomes a commit of its own.
     pub(super) fn keep_late_usage(&mut self, run_id: RunId, run: &RunState) {
-        if run.settled_usage.is_none_or(|stored| stored == run.usage) {
+        let is_known = run.settled_usage.is_none_or(|stored| stored == run.usage);
+        if is_known || self.machine.is_deleted() {
             return;
         }
         let ask = self.hub.ask_id();
@@ -157,6 +158,7 @@ impl<W: World, S: Store> Driver<W, S> {
             | KeyEffect::Queued { .. }
             | KeyEffect::Removed { .. }
             | KeyEffect::Resumed { .. }
+            | KeyEffect::Deleted { .. }
             | KeyEffect::Session { .. } => {
                 reply.fail(Code::HandlerError, "a session's key names another effect");
             }

@@ -144,6 +144,13 @@ pub(super) enum Waiting {
         /// The words that were taken out.
         text: Option<Arc<str>>,
     },
+    /// `delete_session`.
+    Delete {
+        /// Who asked.
+        reply: ReplyTo,
+        /// Its key.
+        key: Option<KeyUse>,
+    },
     /// `stop_run`.
     Stop(ReplyTo),
     /// `steer_run`, with its words.
@@ -168,6 +175,7 @@ pub(super) enum Event {
     Prepared(RunId, AgentId, Result<Vec<ContextMessage>, StoreFailure>),
     HeadAdmitted(RunId, Result<(Committed, Arc<str>), StoreFailure>),
     QueueWritten(Option<(AskId, Arc<str>)>, Result<Committed, StoreFailure>),
+    Deleted(Instant, PortAnswer),
     HeadRead(Result<Option<SessionHead>, StoreFailure>),
     ErrorsCounted(Result<u64, StoreFailure>),
     TailRead(super::open::Opening, Result<(SessionHead, ChainTail, Vec<String>), StoreFailure>),
@@ -229,11 +237,18 @@ impl<W: World, S: Store> Driver<W, S> {
             if matches!(event, Event::Closed) {
                 break;
             }
-            self.handle(event);
+            let event = if self.machine.is_deleted() { self.outlive(event) } else { Some(event) };
+            if let Some(event) = event {
+                self.handle(event);
+            }
             while let Some(next) = self.nexts.pop_front() {
                 self.feed_next(next);
             }
             self.note_progress_of_waits();
+            if self.machine.is_over() && self.calls.is_empty() {
+                self.leave();
+                break;
+            }
             if self.is_unloadable() && self.hub.now() >= self.idle_since.plus(UNLOAD_AFTER) {
                 self.give_up_agent();
                 if self.hub.unload(self.session_id, &self.inbox) {
@@ -256,8 +271,9 @@ impl<W: World, S: Store> Driver<W, S> {
         }
         match self.inbox.as_mut().poll_next(cx) {
             Poll::Ready(Some(message)) => return Poll::Ready(Event::Message(message)),
-            Poll::Ready(None) => return Poll::Ready(Event::Closed),
-            Poll::Pending => {}
+            Poll::Ready(None) if !self.machine.is_deleted() => return Poll::Ready(Event::Closed),
+            // Nobody can name a deleted session any more; its worker may still be on its way out.
+            Poll::Ready(None) | Poll::Pending => {}
         }
         for (run_id, run) in &mut self.runs {
             let Some(progress) = run.progress.as_mut() else { continue };
@@ -301,6 +317,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Event::Prepared(run_id, agent, read) => self.prepared(run_id, agent, read),
             Event::HeadAdmitted(run_id, admitted) => self.head_admitted(run_id, admitted),
             Event::QueueWritten(removed, written) => self.queue_written(removed, written),
+            Event::Deleted(at, answer) => self.deletion_written(at, answer),
             Event::HeadRead(read) => self.head_read(read),
             Event::ErrorsCounted(read) => self.errors_counted(read),
             Event::TailRead(opening, read) => self.tail_read(opening, read),
@@ -331,6 +348,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Message::RemoveQueued { reply, turn_id, key } => {
                 self.remove_queued(reply, turn_id, key);
             }
+            Message::Delete { reply, key } => self.delete(reply, key),
             Message::ResumeQueue { reply, key } => self.resume_queue(reply, key),
             Message::TriggerQueue => self.feed(Input::QueueTriggered),
             Message::SlotFreed => self.slot_freed(),
@@ -408,6 +426,9 @@ impl<W: World, S: Store> Driver<W, S> {
             match port_call(output) {
                 PortCall::Store(run_id, call) => self.call_store(run_id, call),
                 PortCall::Change { ask, expected, at } => self.commit_change(ask, expected, at),
+                PortCall::Delete { ask, run, expected, at } => {
+                    self.commit_deletion(ask, run, expected, at);
+                }
                 PortCall::Queue(call) => self.call_queue(call),
                 PortCall::Worker(run_id, call) => self.call_worker(run_id, call),
                 PortCall::CloseAgent(agent) => {
@@ -475,8 +496,15 @@ impl<W: World, S: Store> Driver<W, S> {
         self.idle_since = self.hub.now();
     }
 
+    /// Takes no more messages; those that came in before.
+    pub(super) fn close_inbox(&mut self) -> Vec<Message> {
+        self.inbox.close();
+        std::iter::from_fn(|| self.inbox.try_recv().ok()).collect()
+    }
+
     fn is_unloadable(&self) -> bool {
-        self.subscribers.is_empty()
+        !self.machine.is_deleted()
+            && self.subscribers.is_empty()
             && self.calls.is_empty()
             && self.asks.is_empty()
             && self.machine.is_at_rest()

@@ -2,6 +2,7 @@
 
 mod announce;
 mod changes;
+mod deleting;
 mod driver;
 mod open;
 mod ports;
@@ -108,6 +109,13 @@ pub enum Message {
         key: Option<KeyUse>,
         /// What the store remembers under the key.
         remembered: Option<KeyRecord>,
+    },
+    /// `delete_session`.
+    Delete {
+        /// Who asks.
+        reply: ReplyTo,
+        /// The idempotency key.
+        key: Option<KeyUse>,
     },
     /// `remove_queued`.
     RemoveQueued {

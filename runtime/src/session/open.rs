@@ -36,6 +36,12 @@ pub(super) struct Opening {
     known: Option<KnownState>,
 }
 
+impl Opening {
+    pub(super) fn into_reply(self) -> ReplyTo {
+        self.reply
+    }
+}
+
 impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn open(&mut self, reply: ReplyTo, generation: i64, known: Option<KnownState>) {
         let opening = Opening { reply, generation, known };

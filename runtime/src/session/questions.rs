@@ -132,6 +132,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 Waiting::Start { .. }
                 | Waiting::Head { .. }
                 | Waiting::Queue { .. }
+                | Waiting::Delete { .. }
                 | Waiting::Stop(_)
                 | Waiting::Steer(..),
             )

@@ -290,6 +290,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Some(
                 Waiting::Start { .. }
                 | Waiting::Head { .. }
+                | Waiting::Delete { .. }
                 | Waiting::Stop(_)
                 | Waiting::Steer(..)
                 | Waiting::Answer(..),

@@ -24,6 +24,12 @@ pub(super) struct Asked {
     known_seq: Option<i64>,
 }
 
+impl Asked {
+    pub(super) fn into_reply(self) -> ReplyTo {
+        self.reply
+    }
+}
+
 /// A settled run as its journal shows it.
 pub(super) struct Settled {
     outcome: RunOutcome,

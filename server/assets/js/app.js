@@ -8,6 +8,7 @@ import { AgentList } from "./agents.js";
 import { textOfOutcome } from "./codes.js";
 import { Agents } from "./control/agents.js";
 import { ErrorCards } from "./control/errors.js";
+import { Lifecycle } from "./control/lifecycle.js";
 import { Messages } from "./control/messages.js";
 import { Questions } from "./control/questions.js";
 import { QueueControl } from "./control/queue.js";
@@ -25,6 +26,7 @@ export class App {
   #changed;
   #questions;
   #errorCards;
+  #lifecycle;
   #messages;
   #agentControl;
   #clockOffset = 0;
@@ -64,8 +66,10 @@ export class App {
       perform: (projection, effects) => this.#perform(projection, effects),
       limits: () => this.limits, drafts: this.drafts, agents: () => this.agents,
       choose: (sessionId) => this.choose(sessionId), live: () => this.#live(),
+      removed: (sessionId, text) => this.#removed(sessionId, text),
     };
     this.#messages = new Messages(host);
+    this.#lifecycle = new Lifecycle(host);
     this.#agentControl = new Agents(host, () => this.agents);
     this.queueControl = new QueueControl(host, this.drafts);
     this.#questions = new Questions(host);
@@ -154,6 +158,11 @@ export class App {
     this.#changed();
   }
 
+  /** Deletes a session; the page has asked the person before. */
+  deleteSession(sessionId) {
+    this.#lifecycle.remove(sessionId);
+  }
+
   /** Answers a question of the session on screen. */
   answer(question, answer) {
     this.#questions.answer(question, answer);
@@ -181,6 +190,11 @@ export class App {
 
   loadMoreSessions() {
     this.#listSessions(this.sessions.cursor, () => {});
+  }
+
+  /** Whether actions reach the server now. */
+  get connected() {
+    return this.#live();
   }
 
   /** What Send does now: `start`, `queue` or nothing (null). */
@@ -369,7 +383,7 @@ export class App {
   #frame({ type, data }, owned) {
     if (type === "operation_error" || type === "action_error") this.#errorFrame(data, owned);
     else if (type === "session_item") this.#sessionItem(data);
-    else if (type === "session_deleted" && !owned) this.#removed(data.session_id);
+    else if (type === "session_deleted" && !owned) this.#removed(data.session_id, "This session was deleted.");
     else if (type === "operation_recovered") this.errors.close(data.error_ids);
     else if (type === "reload_required") this.reloadRequired = true;
     else if (type === "status") this.serverState = data.state;
@@ -399,21 +413,28 @@ export class App {
 
   #sessionItem(data) {
     if (data.removed) {
-      this.#removed(data.session_id);
+      this.#removed(data.session_id, "You can no longer read this session.");
       return;
     }
+    if (this.sessions.isGone(data.session_id)) return;
     const old = this.sessions.put(data.item);
     const shown = this.projection?.sessionId === data.session_id && !document.hidden;
     if (old?.run && !data.item.run && !shown) this.background += 1;
     this.#updateOpen(data.item);
   }
 
-  #removed(sessionId) {
+  /** A session is gone; where it was on screen, `text` says what happened. Its draft goes to the next session. */
+  #removed(sessionId, text) {
     this.sessions.remove(sessionId);
     if (this.projection?.sessionId !== sessionId) return;
+    const draft = this.drafts.get(sessionId);
+    if (draft !== "") this.drafts.giveBack(null, draft);
+    this.drafts.set(sessionId, "");
     this.projection = null;
+    for (const control of ["composer", "stop", "queue", "agent"]) this.notices.delete(control);
     placeSession(null, false);
-    this.#notice("session", "This session was deleted.");
+    this.#agentControl.read();
+    this.#notice("session", text);
   }
 
   /** Carries out what a projection asked for. */

@@ -21,6 +21,7 @@ export const ACTIONS = {
   list_sessions: { kind: "read", replies: ["sessions_list"] },
   list_agents: { kind: "read", replies: ["agents_list"] },
   update_session: { kind: "change", replies: ["session_updated"] },
+  delete_session: { kind: "change", replies: ["session_deleted"] },
   create_session: { kind: "change", replies: ["session_created"] },
   open_session: { kind: "load", replies: ["session_manifest", "session_resume"] },
   close_session: { kind: "read", replies: ["session_closed"] },

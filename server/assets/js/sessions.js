@@ -1,7 +1,11 @@
 /** The session list of a client, newest activity first (LIST-1, LIST-2, OBS-06). Pure. */
 
+/** Ids of removed sessions that are remembered. */
+export const GONE_MAX = 256;
+
 export class SessionList {
   #items = new Map();
+  #gone = new Set();
 
   constructor() {
     this.loaded = false;
@@ -32,12 +36,20 @@ export class SessionList {
   /** Takes one item; an older revision of a known one is ignored. Returns what was known before. */
   put(item) {
     const old = this.get(item.session_id);
+    if (this.#gone.has(item.session_id)) return old;
     if (old === null || item.session_revision >= old.session_revision) this.#items.set(item.session_id, item);
     return old;
   }
 
+  /** An entry that was on its way when its session was deleted brings nothing back. */
   remove(sessionId) {
     this.#items.delete(sessionId);
+    this.#gone.add(sessionId);
+    if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.values().next().value);
+  }
+
+  isGone(sessionId) {
+    return this.#gone.has(sessionId);
   }
 }
 

@@ -18,7 +18,7 @@ use super::column::Column;
 use super::errors;
 use super::fault::{Fault, misuse};
 use super::journal::{self, TurnStep};
-use super::{changes, conversations, keys, messages, queue, sessions};
+use super::{changes, conversations, deletion, keys, messages, queue, sessions};
 
 /// Settlements kept per session (OWN-15).
 const SETTLEMENTS_KEPT: u64 = 64;
@@ -37,6 +37,7 @@ pub(super) fn carry_out(connection: &Connection, commit: &Commit) -> Result<Comm
         Commit::Queue(change) => Ok(committed(&queue::change(connection, change)?, None)),
         Commit::Settle(settlement) => settle(connection, settlement),
         Commit::Change(change) => changes::carry_out(connection, change),
+        Commit::Delete(deletion) => deletion::carry_out(connection, deletion),
         Commit::Compensate { session_id, expected, run_id, requeue, at } => {
             compensate(connection, (*session_id, *expected), *run_id, *requeue, *at)
         }
@@ -52,6 +53,7 @@ pub(super) fn time_of(commit: &Commit) -> Instant {
         Commit::Queue(change) => change.at,
         Commit::Settle(settlement) => settlement.at,
         Commit::Change(change) => change.at,
+        Commit::Delete(deletion) => deletion.at,
     }
 }
 
@@ -59,7 +61,9 @@ pub(super) fn time_of(commit: &Commit) -> Instant {
 pub(super) const fn is_stable(commit: &Commit) -> bool {
     match commit {
         Commit::CreateSession(_) | Commit::Admit(_) | Commit::Settle(_) => true,
-        Commit::Queue(_) | Commit::Compensate { .. } | Commit::Change(_) => true,
+        Commit::Queue(_) | Commit::Compensate { .. } | Commit::Change(_) | Commit::Delete(_) => {
+            true
+        }
         Commit::StartWorker { .. } => false,
     }
 }

@@ -128,6 +128,49 @@ impl ErrorStore {
                 .execute("DELETE FROM error_outbox WHERE error_id = ?1", [&error.error_id])
                 .map_err(|error| StoreFailure::from(Fault::from(error)))?;
         }
+        self.close_deleted(sessions)
+    }
+
+    /// The records that the deletion of a session closed (ERR-20).
+    pub(super) fn closed_by_deletion(
+        &mut self,
+        principal: PrincipalId,
+        session_id: SessionId,
+        at: Instant,
+    ) -> Result<Vec<StoredError>, StoreFailure> {
+        self.transaction(|connection| {
+            let closed = connection
+                .prepare_cached(
+                    "SELECT * FROM errors
+                     WHERE principal = ?1 AND session_id = ?2 AND closed_at = ?3
+                     ORDER BY occurred_at_ms, error_id",
+                )?
+                .query_map(
+                    params![principal.to_column(), session_id.to_column(), at.to_column()],
+                    error_of,
+                )?
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok(closed)
+        })
+    }
+
+    /// Closes what is open of deleted sessions, each once (ERR-20).
+    fn close_deleted(&mut self, sessions: &Connection) -> Result<(), StoreFailure> {
+        let deleted = closing(sessions).map_err(|error| StoreFailure::from(Fault::from(error)))?;
+        for (session_id, closed_at) in deleted {
+            self.transaction(|connection| {
+                connection
+                    .prepare_cached(
+                        "UPDATE errors SET closed_at = ?2
+                         WHERE session_id = ?1 AND closed_at IS NULL",
+                    )?
+                    .execute(params![session_id.to_column(), closed_at.to_column()])?;
+                Ok(())
+            })?;
+            sessions
+                .execute("DELETE FROM closing WHERE session_id = ?1", [session_id.to_column()])
+                .map_err(|error| StoreFailure::from(Fault::from(error)))?;
+        }
         Ok(())
     }
 
@@ -176,6 +219,13 @@ fn outbox(sessions: &Connection) -> rusqlite::Result<Vec<(PrincipalId, StoredErr
     sessions
         .prepare_cached("SELECT *, NULL AS closed_at FROM error_outbox ORDER BY error_id")?
         .query_map([], |row| Ok((read(row, "principal")?, error_of(row)?)))?
+        .collect()
+}
+
+fn closing(sessions: &Connection) -> rusqlite::Result<Vec<(SessionId, Instant)>> {
+    sessions
+        .prepare_cached("SELECT session_id, closed_at FROM closing ORDER BY session_id")?
+        .query_map([], |row| Ok((read(row, "session_id")?, read(row, "closed_at")?)))?
         .collect()
 }
 

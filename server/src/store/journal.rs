@@ -16,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::IgnoredAny;
 
 use super::column::{Column, read, read_opt, read_outcome, read_usage, unreadable};
+use super::deletion;
 use super::fault::{Fault, misuse};
 
 /// Steps of a turn, in the order of their rows (TRN-01).
@@ -34,7 +35,14 @@ pub(super) fn append(connection: &Connection, append: &Append) -> Result<Persist
     if append.rows.iter().any(|row| row.event.is_terminal()) {
         return Err(misuse("a terminal is written by a settlement"));
     }
-    let run = facts(connection, append.run_id)?.ok_or(StoreFailure::Missing("run"))?;
+    let Some(run) = facts(connection, append.run_id)? else {
+        // The journal of a deleted session keeps its one outcome (JRN-12).
+        return Err(match deletion::tombstone(connection, append.run_id)? {
+            Some(outcome) => StoreFailure::Ended { outcome },
+            None => StoreFailure::Missing("run"),
+        }
+        .into());
+    };
     if run.session_id != append.session_id {
         return Err(StoreFailure::Missing("run of this session").into());
     }

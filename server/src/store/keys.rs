@@ -83,7 +83,9 @@ fn insert(
 ) -> Result<(), Fault> {
     let (scope_name, scope_id) = columns(scope);
     let session_id = match (effect, scope) {
-        (KeyEffect::Session { session_id, .. }, _) => *session_id,
+        (KeyEffect::Session { session_id, .. } | KeyEffect::Deleted { session_id }, _) => {
+            *session_id
+        }
         (_, KeyScope::Session(session_id)) => session_id,
         (_, KeyScope::Principal(_)) => {
             return Err(super::fault::misuse("a session's key belongs to its session"));
@@ -143,6 +145,7 @@ impl<'e> EffectColumns<'e> {
             }
             KeyEffect::Resumed { length } => Self { position: Some(*length), ..none },
             KeyEffect::Change => none,
+            KeyEffect::Deleted { session_id: _ } => Self { text: Some(""), ..none },
             KeyEffect::Session { agent, model, session_id: _ } => {
                 Self { agent, model: model.as_deref(), ..none }
             }
@@ -181,6 +184,7 @@ fn record_of(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
         }
         (Some(turn_id), None, None, Some(text)) => KeyEffect::Removed { turn_id, text },
         (None, None, Some(length), _) => KeyEffect::Resumed { length },
+        (None, None, None, Some(_)) => KeyEffect::Deleted { session_id: read(row, "session_id")? },
         (..) if row.get_ref("scope")?.as_str()? == SESSION_SCOPE => KeyEffect::Change,
         (..) => KeyEffect::Session { session_id: read(row, "session_id")?, agent, model },
     };

@@ -7,6 +7,7 @@ mod changes;
 mod column;
 mod commits;
 mod conversations;
+mod deletion;
 mod errors;
 mod fault;
 pub mod inspect;
@@ -301,6 +302,15 @@ impl Store for SqliteStore {
         session_id: Option<SessionId>,
     ) -> Result<u64, StoreFailure> {
         self.with_errors(move |errors| errors.count(principal, session_id)).await
+    }
+
+    async fn errors_closed_by_deletion(
+        &self,
+        principal: PrincipalId,
+        session_id: SessionId,
+        at: Instant,
+    ) -> Result<Vec<StoredError>, StoreFailure> {
+        self.with_errors(move |errors| errors.closed_by_deletion(principal, session_id, at)).await
     }
 
     async fn acknowledge_error(

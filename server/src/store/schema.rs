@@ -32,7 +32,24 @@ CREATE TABLE queue (
 ALTER TABLE keys ADD COLUMN position INTEGER;
 ALTER TABLE keys ADD COLUMN text TEXT;
 ",
+    DELETIONS,
 ];
+
+/// What deleted sessions leave for a while, and what finds their runs; also a part of [`SESSIONS`].
+pub(super) const DELETIONS: &str = "CREATE INDEX runs_by_session ON runs (session_id);
+CREATE TABLE tombstones (
+    run_id INTEGER PRIMARY KEY NOT NULL,
+    session_id INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    reason TEXT,
+    deleted_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+CREATE TABLE closing (
+    session_id INTEGER PRIMARY KEY NOT NULL,
+    closed_at INTEGER NOT NULL
+) WITHOUT ROWID;
+";
 
 /// Where agents find their own record of a conversation again; also a part of [`SESSIONS`].
 pub(super) const CONVERSATIONS: &str = "CREATE TABLE conversations (
@@ -149,6 +166,21 @@ CREATE TABLE runs (
     usage_context_max INTEGER
 );
 CREATE INDEX runs_unsettled ON runs (run_id) WHERE outcome IS NULL;
+CREATE INDEX runs_by_session ON runs (session_id);
+
+CREATE TABLE tombstones (
+    run_id INTEGER PRIMARY KEY NOT NULL,
+    session_id INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    reason TEXT,
+    deleted_at INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+
+CREATE TABLE closing (
+    session_id INTEGER PRIMARY KEY NOT NULL,
+    closed_at INTEGER NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE journal (
     run_id INTEGER NOT NULL,

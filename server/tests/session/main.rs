@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of a test may panic like the test")]
 
 mod choice;
+mod deletion;
 mod errors;
 #[path = "../support/fake_openai.rs"]
 mod fake_openai;

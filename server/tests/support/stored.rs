@@ -91,6 +91,20 @@ impl Stored {
         self.read(sql, column(session, "ses_"), |_| ()).len()
     }
 
+    /// The tables that hold anything of a session but what its deletion leaves.
+    pub(crate) fn tables_of(&self, session: &str) -> Vec<String> {
+        let sql = "SELECT m.name FROM sqlite_master m JOIN pragma_table_info(m.name) c
+                   WHERE m.type = 'table' AND c.name = 'session_id'
+                     AND m.name NOT IN ('tombstones', 'keys', 'closing') AND ?1 = ?1";
+        let key = column(session, "ses_");
+        let tables = self.read(sql, key, |row| row.get::<_, String>(0).unwrap());
+        let holds = |table: &String| {
+            let sql = format!("SELECT session_id FROM {table} WHERE session_id = ?1 LIMIT 1");
+            !self.read(&sql, key, |_| ()).is_empty()
+        };
+        tables.into_iter().filter(holds).collect()
+    }
+
     /// How many recoveries of a run are recorded (RST-06).
     pub(crate) fn recoveries_of(&self, run: &str) -> usize {
         let sql = "SELECT recorded FROM provenance WHERE run_id = ?1";

@@ -3,6 +3,7 @@
 mod actions;
 mod agents;
 mod connections;
+mod deletion;
 mod determinism;
 mod journal;
 mod questions;

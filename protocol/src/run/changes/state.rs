@@ -70,6 +70,8 @@ pub enum Input {
         /// The change.
         ask: AskId,
     },
+    /// The session is gone: none of those that wait is made.
+    Withdrawn,
 }
 
 /// What changes cause.
@@ -102,6 +104,8 @@ pub enum Obstacle {
     Full,
     /// The store did not take it.
     Store,
+    /// The session is deleted (LIFE-02).
+    Deleted,
 }
 
 impl<G: Guards> Default for Changes<G> {

@@ -29,7 +29,7 @@ struct Three;
 impl Scope<Ruled> for Three {
     fn inputs(&self, _changes: &Ruled) -> Vec<Input> {
         let kinds = [ChangeKind::Description, ChangeKind::Agent, ChangeKind::Usage];
-        let mut inputs = Vec::new();
+        let mut inputs = vec![Input::Withdrawn];
         for may_start in [true, false] {
             inputs.push(Input::MayIssue { may_start });
             inputs.extend((1..).zip(kinds).map(|(ask, kind)| asked(ask, kind, may_start)));

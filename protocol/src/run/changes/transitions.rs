@@ -27,7 +27,15 @@ impl<G: Guards> Machine for Changes<G> {
                 self.in_flight = None;
                 out.push(Output::Refused { ask, obstacle: Obstacle::Store });
             }
-            (Some(_), Input::MayIssue { .. }) => return Err(Reject::Local("commit_in_flight")),
+            (None, Input::Withdrawn) => {
+                for change in self.waiting.drain(..) {
+                    let obstacle = Obstacle::Deleted;
+                    out.push(Output::Refused { ask: change.ask, obstacle });
+                }
+            }
+            (Some(_), Input::MayIssue { .. } | Input::Withdrawn) => {
+                return Err(Reject::Local("commit_in_flight"));
+            }
             (None | Some(_), Input::Committed { .. } | Input::Failed { .. }) => {
                 return Err(Reject::Local("change_not_issued"));
             }

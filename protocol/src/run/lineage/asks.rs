@@ -93,6 +93,21 @@ pub enum QueueAnswer {
     Failed,
 }
 
+/// The answer to the deletion of the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "answer")]
+pub enum DeletionAnswer {
+    /// It is deleted; every later action that names it is answered `session_unknown` (LIFE-02).
+    Deleted {
+        /// The revision of the deletion.
+        revision: Revision,
+    },
+    /// Another one deleted it before, or too many wait.
+    Refused(StartRefusal),
+    /// The store did not write it; the session stays.
+    Failed,
+}
+
 /// The answer to a change of the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "answer")]

@@ -58,7 +58,7 @@ impl<G: Guards> Lineage<G> {
         }
     }
 
-    fn drive_changes(
+    pub(super) fn drive_changes(
         &mut self,
         now: Instant,
         input: changes::Input,
@@ -94,6 +94,7 @@ impl<G: Guards> Lineage<G> {
         let refusal = match obstacle {
             Obstacle::Store => return ChangeAnswer::Failed,
             Obstacle::Full => StartRefusal::of(Code::ServerBusy),
+            Obstacle::Deleted => StartRefusal::of(Code::SessionUnknown),
             Obstacle::Busy => self.busy(now),
         };
         ChangeAnswer::Refused(refusal)

@@ -204,7 +204,12 @@ impl<G: Guards> Lineage<G> {
     pub(super) fn save_if_possible(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
         let entry = &self.runs[i];
         let claimed = matches!(entry.settlement.state(), settlement::State::Claimed { .. });
-        if claimed && self.record.is_idle() && G::may_settle(entry.journal.in_flight()) {
+        let is_deleted = self.deletion.is_under_way();
+        if claimed
+            && !is_deleted
+            && self.record.is_idle()
+            && G::may_settle(entry.journal.in_flight())
+        {
             self.drive_settlement(i, now, settlement::Input::MaySave, out);
         }
     }
@@ -299,7 +304,8 @@ impl<G: Guards> Lineage<G> {
         if self.runs[i].stop.is_accepted() && !G::keeps_claim() {
             return;
         }
-        let stop_held = self.runs[i].stop.is_held();
+        // A worker's claim lapses for a deletion as it does for a Stop.
+        let stop_held = self.runs[i].stop.is_held() || self.deletion.is_wanted();
         self.drive_settlement(i, now, settlement::Input::SaveFailed { stop_held }, out);
     }
 

@@ -60,6 +60,20 @@ pub enum Input {
         /// The change.
         ask: AskId,
     },
+    /// Delete the session (LIFE-01).
+    Delete {
+        /// Who waits for the answer.
+        ask: AskId,
+    },
+    /// The deletion was committed.
+    DeletionCommitted {
+        /// The revision after it.
+        revision: Revision,
+        /// The number of the terminal of the run that it ended, if any.
+        terminal_seq: Option<Seq>,
+    },
+    /// The deletion failed; nothing was written.
+    DeletionFailed,
     /// Take an entry out of the queue (LIFE-06).
     RemoveQueued {
         /// Who waits for the answer.
@@ -205,4 +219,48 @@ pub enum Input {
         /// The run.
         run_id: RunId,
     },
+}
+
+impl Input {
+    /// Whether it asks the session for something that only a session which exists can do (LIFE-02).
+    pub(super) const fn names_session(&self) -> bool {
+        match self {
+            Self::Start(_)
+            | Self::Stop { .. }
+            | Self::Steer(_)
+            | Self::Answer { .. }
+            | Self::Change(_)
+            | Self::Delete { .. }
+            | Self::RemoveQueued { .. }
+            | Self::ResumeQueue { .. }
+            | Self::QueueTriggered
+            | Self::EndByServer { .. }
+            | Self::Recover { .. } => true,
+            Self::ChangeCommitted { .. }
+            | Self::ChangeFailed { .. }
+            | Self::DeletionCommitted { .. }
+            | Self::DeletionFailed
+            | Self::QueueCommitted { .. }
+            | Self::QueueCommitFailed
+            | Self::ServerStopping
+            | Self::Evict
+            | Self::Committed { .. }
+            | Self::CommitFailed { .. }
+            | Self::Persisted { .. }
+            | Self::AppendFailed { .. }
+            | Self::Launched { .. }
+            | Self::LaunchFailed { .. }
+            | Self::WorkerBegan { .. }
+            | Self::AgentConstructed { .. }
+            | Self::ConstructionFailed { .. }
+            | Self::RegistrationAsked { .. }
+            | Self::InvocationAsked { .. }
+            | Self::Produced { .. }
+            | Self::SteerWanted { .. }
+            | Self::SteerRead { .. }
+            | Self::QuestionAsked { .. }
+            | Self::Returned { .. }
+            | Self::WorkerExited { .. } => false,
+        }
+    }
 }

@@ -4,6 +4,7 @@
 mod agents;
 mod asks;
 mod changing;
+mod deleting;
 mod endings;
 mod input;
 mod queueing;
@@ -16,6 +17,8 @@ mod transitions;
 mod translate;
 mod view;
 
-pub use asks::{ChangeAnswer, KnownRun, Offered, QueueAnswer, Start, StartAnswer, SteerAnswer};
+pub use asks::{
+    ChangeAnswer, DeletionAnswer, KnownRun, Offered, QueueAnswer, Start, StartAnswer, SteerAnswer,
+};
 pub use input::Input;
 pub use state::{Lineage, Output, RunLimits};

@@ -28,6 +28,7 @@ impl<G: Guards> Lineage<G> {
     pub fn is_at_rest(&self) -> bool {
         let may_start = self.queue.has_entries() && self.queue.held().is_none();
         let is_asked = !self.line.is_empty() || !self.changes.is_idle();
+        let is_asked = is_asked || self.deletion.is_under_way();
         self.runs.is_empty() && self.record.is_idle() && !is_asked && !may_start
     }
 
@@ -83,8 +84,8 @@ impl<G: Guards> Lineage<G> {
     /// Whether a turn that table A admits has to wait for changes before it.
     pub(super) fn is_changing(&self) -> bool {
         let is_written = match self.record.in_flight() {
-            Some(Author::Queue | Author::Change { .. }) => true,
-            Some(Author::Run { .. }) | None => false,
+            Some(Author::Queue | Author::Change { .. } | Author::Deletion) => true,
+            Some(Author::Run { .. }) | None => self.deletion.is_under_way(),
         };
         is_written || self.queue.is_starting() || !self.line.is_empty()
     }
@@ -129,6 +130,7 @@ impl<G: Guards> Lineage<G> {
             self.claim_for_worker(i, now, out);
             self.hand_steer(i, now, out);
         }
+        self.issue_deletion(now, out);
         self.issue_change(now, out);
         while self.is_between_commits() {
             let Some(asked) = self.line.pop_front() else { break };
@@ -241,6 +243,10 @@ impl<G: Guards> Lineage<G> {
     /// Session and queue change only between two commits, and never while a start is under way, whose next
     /// commit would have to wait.
     pub(super) fn is_between_commits(&self) -> bool {
+        self.deletion.is_none() && self.is_between_starts()
+    }
+
+    pub(super) fn is_between_starts(&self) -> bool {
         self.record.is_idle()
             && !self.queue.is_starting()
             && self.runs.iter().all(|entry| entry.stage == Stage::Launched)

@@ -54,6 +54,12 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) {
         let is_head = start.facts.is_head;
+        if is_head && self.deletion.is_under_way() {
+            // Nothing starts between its Stop and a deletion; the head keeps its place (STR-13).
+            let code = Code::SessionBusy;
+            self.drive_queue(now, queue::Input::HeadRefused { code }, out);
+            return self.answer_start(start, StartAnswer::Refused(self.busy(now)), out);
+        }
         let answer = match table_a::<G>(&start.facts, self.may_start(now), self.queue_fact()) {
             Admission::Queued => return self.enqueue(now, start, is_next, out),
             Admission::Admitted(_) if !is_head && !is_next && self.is_changing() => {

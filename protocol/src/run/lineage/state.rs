@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use super::asks::{ChangeAnswer, QueueAnswer, Start, StartAnswer, SteerAnswer};
+use super::asks::{ChangeAnswer, DeletionAnswer, QueueAnswer, Start, StartAnswer, SteerAnswer};
 use crate::ids::{
     AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, TurnId,
 };
@@ -14,6 +14,7 @@ use crate::journal::turn_journal::TurnJournal;
 use crate::run::Phase;
 use crate::run::cache::Notice;
 use crate::run::changes::Changes;
+use crate::run::deletion::{DeletedRun, Deletion};
 use crate::run::guards::{Guards, Rules};
 use crate::run::limits::{AGENT_SILENCE_MAX, UNWIND};
 use crate::run::ownership::Ownership;
@@ -59,6 +60,8 @@ pub struct Lineage<G: Guards = Rules> {
     /// The server stops: entries stay for its next start (RST-12).
     #[serde(default)]
     pub(super) stopping: bool,
+    #[serde(default, skip_serializing_if = "Deletion::is_none")]
+    pub(super) deletion: Deletion,
     #[serde(skip)]
     pub(super) guards: PhantomData<G>,
 }
@@ -224,6 +227,17 @@ pub enum Output {
         /// When.
         at: Instant,
     },
+    /// Delete the session with everything of it, and end the run that is not settled (LIFE-01).
+    Delete {
+        /// Who asked.
+        ask: AskId,
+        /// The run.
+        run: Option<DeletedRun>,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
     /// Write the turn journal's `worker_started` (TRN-01).
     StartWorker {
         /// The run.
@@ -329,6 +343,13 @@ pub enum Output {
         ask: AskId,
         /// The answer.
         answer: ChangeAnswer,
+    },
+    /// The deletion was answered.
+    DeletionAnswered {
+        /// Who waits.
+        ask: AskId,
+        /// The answer.
+        answer: DeletionAnswer,
     },
     /// A change of the queue was answered.
     QueueAnswered {

@@ -3,6 +3,7 @@ use super::state::{Asked, Lineage, Output};
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
 use crate::run::cache::Notice;
+use crate::run::deletion::DELETIONS_WAITING_MAX;
 use crate::run::guards::Guards;
 use crate::run::limits::{CHANGES_WAITING_MAX, RUN_ENTRIES_MAX};
 use crate::run::steer::STEERS_MAX;
@@ -12,12 +13,17 @@ impl<G: Guards> Machine for Lineage<G> {
     type Input = Input;
     type Output = Output;
     type Reject = Reject;
-    const OUTPUTS_MAX: usize = (16 + STEERS_MAX) * RUN_ENTRIES_MAX + 2 * CHANGES_WAITING_MAX;
+    const OUTPUTS_MAX: usize =
+        (16 + STEERS_MAX) * RUN_ENTRIES_MAX + 2 * CHANGES_WAITING_MAX + DELETIONS_WAITING_MAX;
 
     fn step(&mut self, now: Instant, input: Input, out: &mut Outbox<Output>) -> Result<(), Reject> {
         let (was_free, had_row) = (self.is_free(), self.row_entry().is_some());
+        if self.deletion.is_deleted() && input.names_session() && G::forgets_deleted() {
+            return Err(Reject::Local("session_deleted"));
+        }
         self.route(now, input, out)?;
         self.tell_cache(had_row, out);
+        self.close_deleted(out);
         self.announce_idle(was_free, out);
         self.go_on(now, out);
         Ok(())
@@ -35,6 +41,7 @@ impl<G: Guards> Machine for Lineage<G> {
             }
         }
         self.tell_cache(had_row, out);
+        self.close_deleted(out);
         self.announce_idle(was_free, out);
         self.go_on(now, out);
     }
@@ -52,7 +59,7 @@ impl<G: Guards> Machine for Lineage<G> {
                 + entry.stop.weight()
         });
         let line = self.line.len() * size_of::<Asked>();
-        let waiting = self.changes.weight() + self.queue.weight() + line;
+        let waiting = self.changes.weight() + self.queue.weight() + self.deletion.weight() + line;
         size_of::<Self>() + waiting + entries.sum::<usize>()
     }
 
@@ -61,6 +68,9 @@ impl<G: Guards> Machine for Lineage<G> {
     }
 
     fn state_name(&self) -> &'static str {
+        if self.deletion.is_deleted() {
+            return "deleted";
+        }
         if self.is_unsettled() {
             return "unsettled";
         }
@@ -93,6 +103,11 @@ impl<G: Guards> Lineage<G> {
                 self.change_committed(now, ask, revision, out)
             }
             Input::ChangeFailed { ask } => self.change_failed(now, ask, out),
+            Input::Delete { ask } => self.delete(now, ask, out),
+            Input::DeletionCommitted { revision, terminal_seq } => {
+                self.deletion_committed(now, revision, terminal_seq, out)
+            }
+            Input::DeletionFailed => self.deletion_failed(now, out),
             Input::RemoveQueued { ask, turn_id } => {
                 self.remove_queued(now, ask, turn_id, out);
                 Ok(())

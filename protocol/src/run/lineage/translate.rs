@@ -281,6 +281,8 @@ impl<G: Guards> Lineage<G> {
                     });
                 }
                 settlement::Output::Settled { .. } => {}
+                // The deletion that it lapsed for ends the run by itself.
+                settlement::Output::Lapsed if !self.runs[i].stop.is_held() => {}
                 settlement::Output::Lapsed => {
                     let invoked = self.runs[i].worker.invoked();
                     self.drive_stop(i, now, stop::Input::Released { invoked }, out);

@@ -8,6 +8,7 @@ use crate::journal::row::Reason;
 use crate::machine::{Machine, Reject, TimerKind};
 use crate::run::Phase;
 use crate::run::changes::Changes;
+use crate::run::deletion::Deletion;
 use crate::run::guards::{Gate, Guards};
 use crate::run::ownership::Ownership;
 use crate::run::pending::Pending;
@@ -35,6 +36,7 @@ impl<G: Guards> Lineage<G> {
             trigger_due: false,
             put_off: false,
             stopping: false,
+            deletion: Deletion::default(),
             guards: PhantomData,
         }
     }

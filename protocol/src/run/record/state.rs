@@ -25,6 +25,8 @@ pub enum Author {
     },
     /// The send queue.
     Queue,
+    /// The deletion of the session.
+    Deletion,
 }
 
 /// What happens to the record.

@@ -17,7 +17,8 @@ impl Scope<SessionRecord> for FewCommits {
             return Vec::new();
         }
         let mut inputs = vec![Input::Failed { by: RUN }];
-        inputs.extend([RUN, CHANGE, Author::Queue].map(|by| Input::Issued { by }));
+        inputs
+            .extend([RUN, CHANGE, Author::Queue, Author::Deletion].map(|by| Input::Issued { by }));
         inputs.extend((1..5).map(|n| Input::Committed { by: RUN, revision: Revision::new(n) }));
         inputs
     }

@@ -213,6 +213,7 @@ impl ActionName {
             | Self::ListAgents
             | Self::CreateSession
             | Self::UpdateSession
+            | Self::DeleteSession
             | Self::OpenSession
             | Self::CloseSession
             | Self::LoadHistory
@@ -228,8 +229,7 @@ impl ActionName {
             | Self::ListUserErrors
             | Self::AcknowledgeUserError
             | Self::GetRequestResult => true,
-            Self::DeleteSession
-            | Self::GetGraph
+            Self::GetGraph
             | Self::GetDetail
             | Self::ListBranches
             | Self::SetHead

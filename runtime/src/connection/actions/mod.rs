@@ -1,6 +1,7 @@
 //! Handlers: one for each action this release serves. Each ends in exactly one answer (ACT-5).
 
 mod agents;
+mod delete;
 mod errors;
 mod greeting;
 mod history;
@@ -61,6 +62,7 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         Action::ListSessions(fields) => list::list_sessions(&hub, fields, reply).await,
         Action::ListAgents {} => agents::list(&hub, reply),
         Action::UpdateSession(fields) => update::update(&hub, fields, reply).await,
+        Action::DeleteSession(fields) => delete::delete(&hub, fields, reply).await,
         Action::CreateSession(fields) => session::create(&hub, fields, reply).await,
         Action::OpenSession(fields) => session::open(&hub, fields, reply).await,
         Action::CloseSession(fields) => session::close(&hub, fields, reply).await,
@@ -79,7 +81,6 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         Action::GetRequestResult(fields) => results::get(&hub, fields, reply),
         Action::Hello(_)
         | Action::Ping {}
-        | Action::DeleteSession(_)
         | Action::GetGraph(_)
         | Action::GetDetail(_)
         | Action::ListBranches(_)

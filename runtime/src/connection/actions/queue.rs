@@ -11,7 +11,7 @@ use super::super::reply::ReplyTo;
 use super::target::{changeable, hand_over, readable};
 use crate::hub::Hub;
 use crate::ports::store::{KeyEffect, KeyRecord, KeyScope, KeyUse, StoredQueue};
-use crate::ports::{Store, World};
+use crate::ports::{Store, StoreFailure, World};
 use crate::session::{Message, SessionHandle};
 
 /// `list_queue`, served at any time (LIFE-03).
@@ -23,6 +23,8 @@ pub(super) async fn list<W: World, S: Store>(hub: &Hub<W, S>, fields: &ListQueue
             let session_id = fields.session_id.clone();
             reply.done(Frame::QueueList(shown(queue, request_id, session_id)));
         }
+        // It was deleted since it was found.
+        Err(StoreFailure::Missing(_)) => reply.refuse(|refusal| refusal, Code::SessionUnknown),
         Err(failure) => reply.fail(Code::StorageFailed, &failure.to_string()),
     }
 }
@@ -99,6 +101,7 @@ fn repeat(handle: &SessionHandle, record: KeyRecord, reply: ReplyTo) {
         KeyEffect::Turn { .. }
         | KeyEffect::Queued { .. }
         | KeyEffect::Change
+        | KeyEffect::Deleted { .. }
         | KeyEffect::Session { .. } => {
             reply.fail(Code::HandlerError, "the key of a queue's change names another effect");
         }

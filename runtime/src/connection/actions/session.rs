@@ -125,6 +125,7 @@ fn repeat(key: Option<KeyUse>, record: KeyRecord, reply: ReplyTo) {
         | KeyEffect::Queued { .. }
         | KeyEffect::Removed { .. }
         | KeyEffect::Resumed { .. }
+        | KeyEffect::Deleted { .. }
         | KeyEffect::Change => {
             reply.fail(Code::HandlerError, "a key of the principal names another effect");
         }

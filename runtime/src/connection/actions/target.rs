@@ -46,7 +46,8 @@ pub(super) async fn changeable<W: World, S: Store>(
     Some((handle, reply))
 }
 
-/// Hands a message to a session, which is loaded again if it was unloaded meanwhile.
+/// Hands a message to a session, which is loaded again if it was unloaded meanwhile, and unknown if it was
+/// deleted.
 pub(super) async fn hand_over<W: World, S: Store>(
     hub: &Hub<W, S>,
     principal: Principal,
@@ -57,7 +58,8 @@ pub(super) async fn hand_over<W: World, S: Store>(
     let again = hub.session(principal, handle.session_id).await;
     let sent = match again {
         Ok(Some(handle)) => handle.hand_over(*message).is_ok(),
-        Ok(None) | Err(_) => false,
+        Ok(None) => return message.refuse_unknown(),
+        Err(_) => false,
     };
     if !sent {
         // The reply inside was dropped with the message and has answered for itself.

@@ -3,6 +3,7 @@
 import { Badge } from "./badge.js";
 import { Composer } from "./composer.js";
 import { h, icon, setAttribute, setText, show } from "./dom.js";
+import { SessionMenu } from "./sessionmenu.js";
 import { Sidebar } from "./sidebar.js";
 import { SignIn } from "./signin.js";
 import { Transcript } from "./transcript.js";
@@ -31,9 +32,10 @@ export class Shell {
     this.menu = h("button", { type: "button", class: "quiet menu", "aria-label": "Sessions", "aria-controls": "sidebar", onclick: () => this.#toggle(!this.#drawer) }, icon("menu"));
     this.title = h("h1", {});
     this.usage = new SessionUsage();
+    this.sessionMenu = new SessionMenu(app);
     this.banner = h("div", { class: "banner", role: "status", hidden: true });
     this.main = h("main", { class: "main" },
-      h("header", { class: "topbar" }, this.menu, h("div", { class: "topbar-title" }, this.title, this.usage.node), this.badge.node),
+      h("header", { class: "topbar" }, this.menu, h("div", { class: "topbar-title" }, this.title, this.usage.node), this.badge.node, this.sessionMenu.node),
       this.banner, this.transcript.node, this.composer.node);
     this.scrim = h("div", { class: "scrim", onclick: () => this.#toggle(false) });
     this.frame = h("div", { class: "frame" }, this.sidebar.node, this.scrim, this.main);
@@ -49,6 +51,7 @@ export class Shell {
     show(this.frame, !signedOut);
     this.sidebar.update();
     this.badge.update();
+    this.sessionMenu.update();
     this.transcript.update();
     this.composer.update();
     this.#problems?.update();

@@ -2,6 +2,7 @@
 
 mod changes;
 mod commits;
+mod deletions;
 mod errors;
 mod files;
 mod journal_property;

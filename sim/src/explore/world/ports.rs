@@ -24,6 +24,10 @@ impl<G: Guards> World<G> {
                 rule: "SES-2",
                 detail: format!("a change is committed that {ask} never asked for"),
             }),
+            PortCall::Delete { ask, .. } => Err(Broken {
+                rule: "LIFE-01",
+                detail: format!("a deletion is committed that {ask} never asked for"),
+            }),
             PortCall::Queue(_) => Err(Broken {
                 rule: "STR-12",
                 detail: "the queue acts although nobody queued anything".to_owned(),
@@ -174,6 +178,7 @@ impl<G: Guards> World<G> {
             Announcement::AnswerRefused { question_id, .. } => self.answer_refused(question_id),
             Announcement::Phase { .. }
             | Announcement::Change { .. }
+            | Announcement::Deletion { .. }
             | Announcement::Queue { .. }
             | Announcement::Steer { .. }
             | Announcement::Session { .. }

@@ -38,6 +38,7 @@ impl Store for ModelStore {
         let is_stable = !matches!(commit, Commit::StartWorker { .. });
         let planned: fn(&mut Faults) -> Option<&mut u32> = match commit {
             Commit::Settle(_) => |faults| Some(&mut faults.settlements_fail),
+            Commit::Delete(_) => |faults| Some(&mut faults.deletions_fail),
             Commit::Admit(_) => |faults| Some(&mut faults.admissions_fail),
             _ => |_| None,
         };
@@ -182,6 +183,16 @@ impl Store for ModelStore {
             errors.filter(of_session).count() as u64
         };
         Ok(self.read(count).await)
+    }
+
+    async fn errors_closed_by_deletion(
+        &self,
+        principal: PrincipalId,
+        session_id: SessionId,
+        at: Instant,
+    ) -> Result<Vec<StoredError>, StoreFailure> {
+        let closed = |data: &Data| data.closed_by_deletion(principal, session_id, at);
+        Ok(self.read(closed).await)
     }
 
     async fn acknowledge_error(

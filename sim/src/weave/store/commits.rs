@@ -27,6 +27,7 @@ impl Data {
             Commit::Queue(change) => self.change_queue(change),
             Commit::Settle(settlement) => self.settle(settlement),
             Commit::Change(change) => self.change(change),
+            Commit::Delete(deletion) => self.delete(deletion),
             Commit::Compensate { session_id, expected, run_id, requeue, at } => {
                 self.compensate((session_id, expected), run_id, requeue, at)
             }
@@ -249,6 +250,7 @@ impl Data {
             | KeyEffect::Removed { .. }
             | KeyEffect::Resumed { .. }
             | KeyEffect::Session { .. }
+            | KeyEffect::Deleted { .. }
             | KeyEffect::Change => true,
         });
         Ok(committed)

@@ -16,6 +16,8 @@ pub struct Data {
     /// The runs of all sessions.
     pub runs: BTreeMap<RunId, StoredRun>,
     pub(super) keys: BTreeMap<(KeyScope, String), (Instant, KeyRecord)>,
+    /// How the runs of deleted sessions ended (JRN-12).
+    pub tombstones: BTreeMap<RunId, (Outcome, Option<Reason>)>,
     /// Recorded errors and whose they are.
     pub errors: Vec<(PrincipalId, StoredError)>,
     pub(super) logins: Vec<Login>,
@@ -71,6 +73,11 @@ pub struct StoredRun {
 }
 
 impl Data {
+    /// Whether keys of the session are remembered.
+    pub fn has_keys_of(&self, session_id: SessionId) -> bool {
+        self.keys.keys().any(|(scope, _)| *scope == KeyScope::Session(session_id))
+    }
+
     /// The session at the revision a commit was computed from (OWN-03).
     pub(super) fn session_at(
         &mut self,

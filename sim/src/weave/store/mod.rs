@@ -3,6 +3,7 @@
 mod answers;
 mod commits;
 mod data;
+mod deletion;
 mod queue;
 
 use std::sync::{Arc, Mutex};
@@ -48,6 +49,8 @@ pub struct Faults {
     pub no_append_before: Option<Instant>,
     /// So many settlements fail from now on.
     pub settlements_fail: u32,
+    /// So many deletions fail from now on.
+    pub deletions_fail: u32,
     /// So many admissions of turns fail from now on.
     pub admissions_fail: u32,
     /// So many reads of a model context fail from now on.

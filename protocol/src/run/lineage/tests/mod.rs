@@ -1,5 +1,6 @@
 mod always;
 mod changes;
+mod deletions;
 mod flows;
 mod heal;
 mod queues;
