@@ -224,7 +224,7 @@ async fn is_silent(bed: &Bed, client: &mut Client, session: &str) -> bool {
     })
 }
 
-/// ERR-20 [sim]: the open errors of a deleted session are closed with it, and exactly those are told as recovered.
+/// The open errors of a deleted session are closed with it, and exactly those are told as recovered.
 #[test]
 fn a_deleted_session_has_no_open_errors() {
     each_seed(50, async |mut bed| {
