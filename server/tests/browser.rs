@@ -23,11 +23,12 @@ const OF_MODULES: [&str; 6] = [
 ];
 
 /// Tests of the page with states that a real server is not brought into at will; they bring their own.
-const OF_THE_PAGE: [&str; 2] = ["page.test.mjs", "steer.test.mjs"];
+const OF_THE_PAGE: [&str; 1] = ["page.test.mjs"];
 
 /// Tests of the page and the server together.
-const OF_BOTH: [&str; 5] = [
+const OF_BOTH: [&str; 6] = [
     "queue.test.mjs",
+    "steer.test.mjs",
     "journey.test.mjs",
     "talking.test.mjs",
     "wire.test.mjs",

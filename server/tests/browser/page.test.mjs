@@ -236,6 +236,24 @@ test("an agent that cannot be had says so, and one that is lost meanwhile is ref
   assert.equal(await page.locator(".session, .toast, .card.error").count(), 0);
 }));
 
+test("only a run whose agent takes steers offers one", () => withMock({}, async (mock, context) => {
+  const page = await openTab(context, mock.url);
+  const steer = page.getByRole("button", { name: "Steer", exact: true });
+  for (const [agent, offered] of [["writer", 0], ["demo", 1]]) {
+    await newSession(page);
+    await page.getByRole("combobox", { name: "Agent" }).selectOption(agent);
+    await send(page, "/slow");
+    await lastAnswer(page).locator(".prose").waitFor();
+    await page.locator(".composer textarea").fill("Shorter, please");
+    await page.getByRole("button", { name: "Queue", exact: true }).waitFor();
+    assert.equal(await steer.count(), offered, agent);
+    assert.equal(await page.locator(".composer", { hasText: "Ctrl+Enter steers" }).count(), offered, agent);
+    await page.locator(".composer textarea").fill("");
+    await stopButton(page).click();
+    await idle(page);
+  }
+}));
+
 // WEB-9 [browser]: a cold load stays under two mebibytes, uncompressed even.
 test("a cold load is small", () => withMock({}, async (mock, context) => {
   const page = await openTab(context, mock.url);

@@ -60,6 +60,7 @@ fn agents_are_listed_with_what_they_can_do() {
         for capability in ["steer", "attachments", "resume"] {
             assert!(agent["capabilities"][capability].is_boolean(), "{agent}");
         }
+        assert_eq!(agent["capabilities"]["steer"], agent["agent"] == "demo");
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::fake_openai::FakeOpenAi;
 use crate::support::client::{Client, LiveView};
-use crate::support::process::Server;
+use crate::support::process::{Server, Setup};
 use crate::support::stored::Stored;
 
 fn steer(client: &mut Client, session: &str, run: &str, text: &str) -> Value {
@@ -80,6 +81,31 @@ fn what_no_agent_read_is_given_back_with_the_end() {
 }
 
 #[test]
+fn an_agent_that_takes_no_hints_says_so_and_goes_on() {
+    let fake = FakeOpenAi::start();
+    let config = format!(
+        "[[agent]]\nname = \"plain\"\nkind = \"openai\"\nbase_url = \"{}\"\nmodel = \"slow\"\n",
+        fake.base_url()
+    );
+    let server = Setup::fresh().config(&config).start();
+    let mut client = Client::connect(&server);
+    let listed = client.ask("list_agents", json!({})).expect("agents_list");
+    assert_eq!(listed["agents"][0]["capabilities"]["steer"], false);
+    let session = client.new_session();
+    let mut view = running(&mut client, &session, "a question");
+    let refused = steer(&mut client, &session, &view.run, "shorter");
+    assert_eq!(
+        (&refused["outcome"], &refused["reason"]),
+        (&json!("refused"), &json!("unsupported"))
+    );
+    let said = view.text().len();
+    client.follow_until(&mut view, "more words", |view| view.text().len() > said + 20);
+    client.stop(&session, &view.run);
+    assert_eq!(client.follow(&mut view), "cancelled");
+    assert!(view.steers.is_empty());
+}
+
+#[test]
 fn the_seventeenth_unread_hint_is_refused() {
     let server = Server::start();
     let mut client = Client::connect(&server);
@@ -108,6 +134,7 @@ fn a_killed_server_gives_back_what_it_accepted() {
     let state = client.get_stream(&session, &view.run, None).expect("stream_state");
     assert_eq!(state["steers"], json!([{"steer_id": steer, "outcome": "returned"}]));
     let journal = Stored::open_checked(server.state()).journal(&view.run);
-    let events: Vec<&str> = journal.iter().rev().take(2).map(|row| &*row.event).collect();
-    assert_eq!(events, ["terminal", "steer_settled"]);
+    let [.., settled, terminal] = &journal[..] else { panic!("{journal:?}") };
+    assert_eq!((&*settled.event, &*terminal.event), ("steer_settled", "terminal"));
+    assert_eq!((&*settled.body, settled.outcome.as_deref()), ("\"kept\"", Some("returned")));
 }

@@ -92,7 +92,7 @@ impl<W: World> Performer<W> {
     async fn talk<T: Talk>(&mut self, item: u32, mut talk: T) -> Result<(), SinkClosed> {
         let sink = self.sink.clone();
         let mut steer = Box::pin(sink.next_steer());
-        loop {
+        while !talk.is_over() {
             let pause = async {
                 self.pause(T::PAUSE_WORDS).await;
                 None
@@ -103,9 +103,11 @@ impl<W: World> Performer<W> {
                 steer = Box::pin(sink.next_steer());
                 continue;
             }
-            let Some(piece) = talk.next_piece() else { return Ok(()) };
-            self.send_text(item, ItemKind::Text, piece).await?;
+            if let Some(piece) = talk.next_piece() {
+                self.send_text(item, ItemKind::Text, piece).await?;
+            }
         }
+        Ok(())
     }
 
     async fn ask(&mut self, questions: Vec<QuestionDraft>) -> Result<(), SinkClosed> {

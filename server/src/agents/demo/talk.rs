@@ -11,6 +11,9 @@ pub(super) trait Talk {
     /// Words that the pause before each piece takes.
     const PAUSE_WORDS: u32;
 
+    /// Whether everything is said.
+    fn is_over(&self) -> bool;
+
     /// The next piece, until it is over.
     fn next_piece(&mut self) -> Option<String>;
 
@@ -34,6 +37,10 @@ impl Steady {
 
 impl Talk for Steady {
     const PAUSE_WORDS: u32 = 1;
+
+    fn is_over(&self) -> bool {
+        self.words.is_empty()
+    }
 
     fn next_piece(&mut self) -> Option<String> {
         self.words.pop()
@@ -61,11 +68,15 @@ impl Count {
 impl Talk for Count {
     const PAUSE_WORDS: u32 = 10;
 
+    fn is_over(&self) -> bool {
+        self.next > self.last
+    }
+
     fn next_piece(&mut self) -> Option<String> {
-        let number = self.next;
-        if number > self.last {
+        if self.is_over() {
             return None;
         }
+        let number = self.next;
         self.next = number.saturating_add(1);
         Some(format!("{number} "))
     }
@@ -111,6 +122,7 @@ mod tests {
         let mut count = Count::new();
         assert!(count.hear("61").contains("60 only"));
         assert!(count.hear("Stop").contains("I stop here."));
+        assert!(count.is_over());
         assert_eq!(count.next_piece(), None);
     }
 
@@ -119,6 +131,8 @@ mod tests {
         let mut steady = Steady::new("one two three");
         assert_eq!(steady.next_piece().unwrap(), "one ");
         assert!(steady.hear(&"ä".repeat(81)).contains(&format!("“{}”", "ä".repeat(80))));
+        assert!(!steady.is_over());
         assert_eq!(rest(&mut steady), ["two ", "three"]);
+        assert!(steady.is_over());
     }
 }
