@@ -12,7 +12,7 @@ mod process;
 #[path = "support/tools.rs"]
 mod tools;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -100,6 +100,66 @@ fn the_command_for_the_example_agent_installs_what_it_needs() {
     let page = guide();
     run(blocks(&page, "sh acp").next().unwrap(), folder.path());
     assert!(folder.path().join(example).join("node_modules/@agentclientprotocol/sdk").is_dir());
+}
+
+/// Longest time until an agent has started and answered.
+const SPEAK_SECONDS_MAX: &str = "120";
+
+/// How a command of the guide begins that installs an agent.
+const INSTALLS: &str = "npm install -g ";
+
+#[test]
+fn the_agents_that_npm_installs_speak_the_protocol_as_they_are_configured() {
+    if !tools::is_slow_run("the_agents_that_npm_installs_speak_the_protocol_as_they_are_configured")
+    {
+        return;
+    }
+    let Some(_node) = tools::node() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let page = guide();
+    let named = blocks(&page, "toml").find(|text| text.contains(INSTALLS)).unwrap();
+    let mut spoke = 0;
+    for paragraph in named.split("\n\n") {
+        let Some(at) = paragraph.find(INSTALLS) else { continue };
+        let (install, section) = paragraph[at..].split_once('\n').unwrap();
+        let prefix = folder.path().display();
+        run(&format!("npm_config_prefix='{prefix}' {install}"), folder.path());
+        let section: toml::Value = toml::from_str(section).unwrap();
+        assert!(speaks(&section["agent"][0], folder.path()), "{paragraph}");
+        spoke += 1;
+    }
+    assert!(spoke >= 5, "{spoke} agents");
+}
+
+/// Whether an agent that was installed in a folder takes up the protocol.
+fn speaks(agent: &toml::Value, folder: &Path) -> bool {
+    let args = agent.get("args").and_then(toml::Value::as_array);
+    let args = args.into_iter().flatten().filter_map(toml::Value::as_str);
+    let command = folder.join("bin").join(agent["command"].as_str().unwrap());
+    let mut process = Command::new("timeout")
+        .arg(SPEAK_SECONDS_MAX)
+        .arg(command)
+        .args(args)
+        .env("HOME", folder)
+        .current_dir(folder)
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {"protocolVersion": 1, "clientCapabilities": {}},
+    });
+    let mut input = process.stdin.take().unwrap();
+    writeln!(input, "{hello}").unwrap();
+    let lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let process = Background(process);
+    let answer = lines
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(&line).ok())
+        .find(|message| message["id"] == 0);
+    drop((input, process));
+    answer.is_some_and(|answer| answer["result"]["protocolVersion"] == 1)
 }
 
 fn guide() -> String {
