@@ -6,6 +6,7 @@
 
 pub mod delivery;
 pub mod errors;
+pub mod flight;
 pub mod ids;
 pub mod instant;
 pub mod invariants;

@@ -16,6 +16,9 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// Kind of the input of a step that only time made: [`crate::machine::Machine::tick`].
 pub const TICK: &str = "tick";
 
+/// Kind of the input of a record that holds the state a machine began in, as `state`; no step is taken by it.
+pub const BEGAN: &str = "began";
+
 /// Machine of a record that tells of the server itself.
 pub const SERVER: &str = "server";
 

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_channel::Receiver;
 use runwarden_protocol::errors::Stamp;
+use runwarden_protocol::flight::Flight;
 use runwarden_protocol::ids::{
     AskId, ConnectionId, MessageId, PayloadId, PrincipalId, RunId, SessionId,
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::machine::{Machine, Outbox};
 use runwarden_protocol::run::cache::{self, Cache, Notice};
-use runwarden_protocol::run::lineage::RunLimits;
+use runwarden_protocol::run::lineage::{Lineage, RunLimits};
 use runwarden_protocol::run::slots::{self, SlotLimits, Slots};
 use runwarden_protocol::session::project::Live;
 use runwarden_protocol::session::record::SessionHead;
@@ -20,11 +21,12 @@ use runwarden_protocol::wire::structures::{ErrorData, SessionStatus};
 
 use crate::connection::Peer;
 use crate::connection::registry::Registry;
+use crate::flights::KeptFlights;
 use crate::frames::SharedFrame;
 use crate::ports::agent::AgentFactory;
 use crate::ports::store::StoredError;
 use crate::ports::{Store, StoreFailure, World};
-use crate::records::RecordSink;
+use crate::records::{RecordSink, Recorded};
 use crate::session::{self, Message, SessionHandle};
 
 const IDLE: Live = Live { status: SessionStatus::Idle, run: None };
@@ -42,6 +44,8 @@ pub struct HubConfig {
     pub server_build: String,
     /// Agents by name; the first is the default.
     pub agents: Vec<Arc<dyn AgentFactory>>,
+    /// Bytes of steps that the flight recorder keeps of a loaded session; 0 turns it off (`record_bytes_max`).
+    pub record_bytes_max: usize,
     /// Takes every step of every session machine, if wanted.
     pub records: Option<Arc<dyn RecordSink>>,
 }
@@ -76,6 +80,7 @@ struct Inner<W, S> {
     registries: Mutex<BTreeMap<PrincipalId, Arc<Mutex<Registry>>>>,
     slots: Mutex<Slots>,
     cache: Mutex<Cache>,
+    flights: Mutex<KeptFlights>,
     next_payload: AtomicU64,
     next_ask: AtomicU64,
     stopping: AtomicBool,
@@ -105,6 +110,7 @@ impl<W: World, S: Store> Hub<W, S> {
             registries: Mutex::default(),
             slots: Mutex::new(slots),
             cache: Mutex::new(cache),
+            flights: Mutex::default(),
             next_payload: AtomicU64::new(1),
             next_ask: AtomicU64::new(1),
             stopping: AtomicBool::new(false),
@@ -372,6 +378,38 @@ impl<W: World, S: Store> Hub<W, S> {
         if let Some(handle) = handle {
             handle.send(Message::ErrorsChanged);
         }
+    }
+
+    /// What the flight recorder has of a session: since it was loaded, else of its last time in memory. A
+    /// session of another one than `principal`, if that is given, is unknown (AUTH-5).
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn flight(
+        &self,
+        session_id: SessionId,
+        principal: Option<PrincipalId>,
+    ) -> Result<Recorded, StoreFailure> {
+        if self.config().record_bytes_max == 0 {
+            return Ok(Recorded::Off);
+        }
+        let handle = lock(&self.inner.sessions).get(&session_id).cloned();
+        let owner = match &handle {
+            Some(handle) => Some(handle.owner),
+            None => self.store().session(session_id).await?.map(|head| head.owner),
+        };
+        if owner.is_none() || principal.is_some() && principal != owner {
+            return Ok(Recorded::Unknown);
+        }
+        let (reply, flight) = async_channel::bounded(1);
+        let is_asked = handle.is_some_and(|handle| handle.send(Message::TakeFlight { reply }));
+        let live = if is_asked { flight.recv().await.ok().flatten() } else { None };
+        let flight = live.or_else(|| lock(&self.inner.flights).of(session_id));
+        Ok(flight.map_or(Recorded::Nothing, |flight| Recorded::Kept(Box::new(flight))))
+    }
+
+    pub(crate) fn keep_flight(&self, session_id: SessionId, flight: Flight<Lineage>) {
+        lock(&self.inner.flights).keep(session_id, flight);
     }
 
     pub(crate) fn acquire_slot(&self, principal: PrincipalId, run_id: RunId) -> slots::Output {

@@ -7,6 +7,7 @@
 
 pub mod connection;
 pub mod dispatch;
+mod flights;
 pub mod frames;
 pub mod hub;
 pub mod outbound;

@@ -1,7 +1,9 @@
-//! Records of the steps of session machines, for `--record` and the flight recorder.
+//! Records of the steps of session machines: the files of `--record`, and the flight recorder.
 
+use runwarden_protocol::flight::Flight;
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::machine::Reject;
+use runwarden_protocol::run::lineage::Lineage;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -12,7 +14,8 @@ pub struct Step {
     pub now: Instant,
     /// Which machine, e.g. `run/ses_0123456789abcdef`.
     pub machine: String,
-    /// The input.
+    /// The input; the first of a machine tells the state it begins in
+    /// ([`BEGAN`](runwarden_protocol::record::BEGAN)).
     pub input: Value,
     /// The outputs.
     pub outputs: Vec<Value>,
@@ -24,6 +27,24 @@ pub struct Step {
 pub trait RecordSink: Send + Sync {
     /// Takes one step.
     fn record(&self, step: Step);
+
+    /// The machine that began at this time left memory; another one of this name may have begun meanwhile.
+    fn ended(&self, machine: &str, began_at: Instant) {
+        let _ = (machine, began_at);
+    }
+}
+
+/// What the flight recorder has of a session.
+#[derive(Debug)]
+pub enum Recorded {
+    /// Its last steps.
+    Kept(Box<Flight<Lineage>>),
+    /// It has taken no step since the server began, or so long ago that nothing is kept.
+    Nothing,
+    /// There is no such session.
+    Unknown,
+    /// The flight recorder is off.
+    Off,
 }
 
 /// The JSON form of an input or output.

@@ -6,14 +6,15 @@ use std::time::Duration as Span;
 
 use async_channel::Sender;
 use futures_lite::future::or;
+use runwarden_protocol::ids::{PrincipalId, SessionId};
 use runwarden_protocol::instant::Duration;
 use runwarden_protocol::run::lineage::RunLimits;
 use runwarden_protocol::run::slots::SlotLimits;
 use runwarden_runtime::connection;
 use runwarden_runtime::hub::{Hub, HubConfig, Principal};
 use runwarden_runtime::ports::agent::{AgentFactory, BoxFuture};
-use runwarden_runtime::ports::{Store, World};
-use runwarden_runtime::records::RecordSink;
+use runwarden_runtime::ports::{Store, StoreFailure, World};
+use runwarden_runtime::records::{RecordSink, Recorded};
 use smol::{Executor, Timer};
 
 use crate::agents::{self, AgentConfigError, Agents};
@@ -21,7 +22,7 @@ use crate::assets::Assets;
 use crate::auth::Role;
 use crate::config::{Limits, Settings};
 use crate::http::{self, Accepted, SocketService};
-use crate::recording::RecordFile;
+use crate::recording::{self, RecordFiles};
 use crate::shutdown::on_signals;
 use crate::startup::{self, Door, StartError};
 use crate::state_dir::StateDir;
@@ -61,9 +62,9 @@ pub enum AppError {
     )]
     Recovery(String),
     /// The recording.
-    #[error("cannot write the recording {path}: {error}; make room or start without --record")]
+    #[error("cannot write recordings into {path}: {error}; make room or start without --record")]
     Recording {
-        /// The file.
+        /// The folder.
         path: String,
         /// What the system says.
         error: std::io::Error,
@@ -149,11 +150,13 @@ async fn serve(
         agents_kept_max: settings.limits.agents_kept_max,
         server_build: assets.build().to_owned(),
         agents: default_first(agents),
+        record_bytes_max: settings.limits.record_bytes_max,
         records,
     };
     let hub = Hub::new(world.clone(), store.clone(), config);
     let recovered = hub.recover().await.map_err(|error| AppError::Recovery(error.to_string()))?;
     tracing::info!(recovered, bound = %door.bound, "serving");
+    state.note_address(door.bound).map_err(StartError::State)?;
     let listener = door.listener.clone();
     let site = site(door, settings, assets, &hub);
     let (accepting, stop_accepting) = async_channel::bounded::<()>(1);
@@ -223,10 +226,10 @@ fn recording(
     if !settings.record {
         return Ok(None);
     }
-    let path = state.logs().join("records.jsonl");
-    let file = RecordFile::create(&path)
+    let path = state.logs().join(recording::FOLDER);
+    let files = RecordFiles::create(&path)
         .map_err(|error| AppError::Recording { path: path.display().to_string(), error })?;
-    Ok(Some(Arc::new(file)))
+    Ok(Some(Arc::new(files)))
 }
 
 fn default_first(agents: &Agents) -> Vec<Arc<dyn AgentFactory>> {
@@ -269,5 +272,14 @@ impl SocketService for Service {
     fn ready(&self) -> BoxFuture<'static, bool> {
         let hub = self.hub.clone();
         Box::pin(async move { !hub.is_stopping() && hub.store().probe().await.is_ok() })
+    }
+
+    fn flight(
+        &self,
+        session_id: SessionId,
+        principal: Option<PrincipalId>,
+    ) -> BoxFuture<'static, Result<Recorded, StoreFailure>> {
+        let hub = self.hub.clone();
+        Box::pin(async move { hub.flight(session_id, principal).await })
     }
 }

@@ -13,6 +13,28 @@ pub enum Command {
     Serve(ServeArgs),
     /// Look at the state directory and try the agents.
     Doctor(DoctorArgs),
+    /// Write what the flight recorder has of a session as a race file.
+    ExportRecord(ExportArgs),
+}
+
+/// Flags of `runwarden record export`.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct ExportArgs {
+    /// The session, as the address of its page shows it
+    #[arg(long, value_name = "SESSION")]
+    pub session: String,
+    /// Where to write the race file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// State directory of the server [default: as of `serve`]
+    #[arg(long, value_name = "DIR")]
+    pub state: Option<PathBuf>,
+    /// Configuration file of the server [default: as of `serve`]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Token of the session's owner or of the principal `operator` [default: the generated one]
+    #[arg(long, value_name = "T")]
+    pub token: Option<String>,
 }
 
 /// Flags of `runwarden doctor`.
@@ -47,7 +69,7 @@ pub struct ServeArgs {
     /// Token of the principal `operator` [default: generated once and kept in the state directory]
     #[arg(long, value_name = "T")]
     pub token: Option<String>,
-    /// Write every step of every run to logs/records.jsonl in the state directory; grows without bound
+    /// Write every step of every session to logs/records in the state directory; grows without bound
     #[arg(long)]
     pub record: bool,
 }
@@ -61,6 +83,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, c
     Ok(match cli.verb {
         Some(Verb::Serve(serve)) => Command::Serve(serve),
         Some(Verb::Doctor(doctor)) => Command::Doctor(doctor),
+        Some(Verb::Record { verb: RecordVerb::Export(export) }) => Command::ExportRecord(export),
         None => Command::Serve(cli.serve),
     })
 }
@@ -81,6 +104,18 @@ enum Verb {
     Serve(ServeArgs),
     /// Look at the state directory, read-only, and try each agent; exit code 1 when something is found
     Doctor(DoctorArgs),
+    /// What the flight recorder keeps of each session
+    Record {
+        #[command(subcommand)]
+        verb: RecordVerb,
+    },
+}
+
+#[derive(Subcommand, Debug)]
+enum RecordVerb {
+    /// Write it as a race file, which `runwarden-sim replay` takes; from the running server, else from what
+    /// `--record` left. Exit code 1 when the recorded steps do not lead to the state of the session
+    Export(ExportArgs),
 }
 
 /// Reads a listen address. `localhost` stands for 127.0.0.1; other names are not looked up.
@@ -102,7 +137,7 @@ mod tests {
         let all = std::iter::once("runwarden").chain(arguments.iter().copied());
         parse(all.map(OsString::from)).map(|command| match command {
             Command::Serve(args) => args,
-            Command::Doctor(_) => panic!("not `serve`"),
+            Command::Doctor(_) | Command::ExportRecord(_) => panic!("not `serve`"),
         })
     }
 
@@ -126,7 +161,9 @@ mod tests {
             &["--wat"],
             &["doctor", "--listen", "127.0.0.1:0"],
             &["doctor", "clean"],
+            &["record"],
             &["record", "export"],
+            &["record", "export", "--session", "s", "--listen", "127.0.0.1:0"],
             &["--token", "a", "--token", "b"],
         ] {
             assert_eq!(serve(wrong).unwrap_err().exit_code(), 2, "{wrong:?}");
@@ -145,6 +182,20 @@ mod tests {
             json: true,
         };
         assert_eq!(parse(arguments.map(OsString::from)).unwrap(), Command::Doctor(expected));
+    }
+
+    #[test]
+    fn an_export_names_a_session_and_a_file() {
+        let arguments = ["runwarden", "record", "export", "--session", "s", "-o", "x.race"];
+        let expected = ExportArgs {
+            session: "s".to_owned(),
+            output: Some(PathBuf::from("x.race")),
+            state: None,
+            config: None,
+            token: None,
+        };
+        let parsed = parse(arguments.map(OsString::from)).unwrap();
+        assert_eq!(parsed, Command::ExportRecord(expected));
     }
 
     #[test]

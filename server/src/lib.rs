@@ -8,6 +8,7 @@ pub mod cli;
 pub mod config;
 pub mod diagnostics;
 pub mod doctor;
+pub mod export;
 pub mod http;
 pub mod recording;
 pub mod shutdown;

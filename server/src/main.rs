@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use runwarden::cli::Command;
-use runwarden::{app, doctor, startup};
+use runwarden::{app, doctor, export, startup};
 
 fn main() -> ExitCode {
     match startup::command() {
@@ -12,6 +12,7 @@ fn main() -> ExitCode {
             Err(code) => code,
         },
         Ok(Command::Doctor(args)) => doctor::run(&args),
+        Ok(Command::ExportRecord(args)) => export::run(&args),
         Err(code) => code,
     }
 }

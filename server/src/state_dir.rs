@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Seek, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -81,7 +82,7 @@ impl StateDirError {
 #[derive(Clone, Debug)]
 pub struct StateDir {
     path: PathBuf,
-    _lock: Arc<File>,
+    lock: Arc<File>,
 }
 
 impl StateDir {
@@ -102,7 +103,8 @@ impl StateDir {
             .open(&lock_path)
             .map_err(|error| StateDirError::new(&lock_path, error))?;
         match lock.try_lock() {
-            Ok(()) => {}
+            // What the server before noted.
+            Ok(()) => lock.set_len(0).map_err(|error| StateDirError::new(&lock_path, error))?,
             Err(TryLockError::WouldBlock) => {
                 return Err(StateDirError::Locked { path: path.to_owned() });
             }
@@ -114,7 +116,7 @@ impl StateDir {
             let directory = path.join(name);
             create_private(&directory).map_err(|error| StateDirError::new(&directory, error))?;
         }
-        Ok(Self { path: path.to_owned(), _lock: Arc::new(lock) })
+        Ok(Self { path: path.to_owned(), lock: Arc::new(lock) })
     }
 
     /// The directory itself.
@@ -137,10 +139,28 @@ impl StateDir {
         self.path.join(TOKEN)
     }
 
+    /// Notes in the lock where this server listens, for commands that ask it something ([`address_of`]).
+    ///
+    /// # Errors
+    /// [`StateDirError`] when it cannot be written.
+    pub fn note_address(&self, address: SocketAddr) -> Result<(), StateDirError> {
+        let write = |mut lock: &File| {
+            lock.set_len(0)?;
+            lock.rewind()?;
+            writeln!(lock, "{address}")
+        };
+        write(&self.lock).map_err(|error| StateDirError::new(&self.path.join(LOCK), error))
+    }
+
     /// The diagnostic logs.
     pub fn logs(&self) -> PathBuf {
-        self.path.join("logs")
+        logs(&self.path)
     }
+}
+
+/// The logs of the state directory at `path`.
+pub fn logs(path: &Path) -> PathBuf {
+    path.join("logs")
 }
 
 /// Whether a running server holds the lock of this directory. Changes nothing: the lock is taken for an
@@ -162,6 +182,20 @@ pub fn is_in_use(path: &Path) -> Result<bool, StateDirError> {
             Err(StateDirError::Unusable { path: lock_path, source })
         }
     }
+}
+
+/// Where the server that uses this directory listens; none when no server does, or it does not listen yet.
+///
+/// # Errors
+/// [`StateDirError`] says what to do.
+pub fn address_of(path: &Path) -> Result<Option<SocketAddr>, StateDirError> {
+    if !is_in_use(path)? {
+        return Ok(None);
+    }
+    let lock_path = path.join(LOCK);
+    let text = fs::read_to_string(&lock_path)
+        .map_err(|source| StateDirError::Unusable { path: lock_path, source })?;
+    Ok(text.trim_end().parse().ok())
 }
 
 /// The default place: `$XDG_STATE_HOME/runwarden`, else `~/.local/state/runwarden`, from the values of
@@ -237,6 +271,23 @@ mod tests {
         drop(state);
         assert!(!is_in_use(base.path()).unwrap());
         StateDir::open(base.path()).unwrap();
+    }
+
+    #[test]
+    fn a_look_tells_where_the_server_listens_while_it_runs() {
+        let base = tempfile::tempdir().unwrap();
+        assert_eq!(address_of(base.path()).unwrap(), None);
+        let state = StateDir::open(base.path()).unwrap();
+        assert_eq!(address_of(base.path()).unwrap(), None, "not yet");
+        for address in ["[2001:db8::1]:65535", "127.0.0.1:1"] {
+            let address = address.parse().unwrap();
+            state.note_address(address).unwrap();
+            assert_eq!(address_of(base.path()).unwrap(), Some(address));
+        }
+        drop(state);
+        assert_eq!(address_of(base.path()).unwrap(), None, "the server is gone");
+        let _state = StateDir::open(base.path()).unwrap();
+        assert_eq!(address_of(base.path()).unwrap(), None, "what another one noted is gone");
     }
 
     #[test]

@@ -21,6 +21,12 @@ pub trait Player {
 
     /// The name of the current state.
     fn state_name(&self) -> &'static str;
+
+    /// The state, as `init` holds it.
+    ///
+    /// # Errors
+    /// When the machine has no JSON form.
+    fn state(&self) -> Result<Value, serde_json::Error>;
 }
 
 /// What came of an input.
@@ -53,7 +59,8 @@ pub enum StartError {
     },
 }
 
-type Start = fn(&Value) -> Result<Box<dyn Player>, serde_json::Error>;
+/// Makes a machine in a state.
+pub(crate) type Start = fn(&Value) -> Result<Box<dyn Player>, serde_json::Error>;
 
 #[derive(Clone, Copy, Debug)]
 struct Kind {
@@ -104,6 +111,15 @@ impl Registry {
         self
     }
 
+    /// This registry, with the machines of `kind` made by `start`.
+    #[must_use]
+    pub(crate) fn replaced(mut self, kind: &str, start: Start) -> Self {
+        for entry in self.kinds.iter_mut().filter(|entry| entry.name == kind) {
+            entry.start = start;
+        }
+        self
+    }
+
     /// The kinds in the order they were entered.
     pub fn kinds(&self) -> impl Iterator<Item = &'static str> {
         self.kinds.iter().map(|kind| kind.name)
@@ -127,7 +143,8 @@ fn fits(kind: &str, name: &str) -> bool {
     name.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn start<M>(state: &Value) -> Result<Box<dyn Player>, serde_json::Error>
+/// A machine of type `M` in this state.
+pub(crate) fn start<M>(state: &Value) -> Result<Box<dyn Player>, serde_json::Error>
 where
     M: Machine<Reject = Reject> + 'static,
 {
@@ -155,6 +172,10 @@ impl<M: Machine<Reject = Reject>> Player for Boxed<M> {
 
     fn state_name(&self) -> &'static str {
         self.machine.state_name()
+    }
+
+    fn state(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(&self.machine)
     }
 }
 

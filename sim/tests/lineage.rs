@@ -1,5 +1,8 @@
 //! A session recorded as a flight recorder does it: what is exported replays to the same chain.
 
+use runwarden_protocol::flight::{
+    FlightRecorder, RECORD_BYTES_DEFAULT, RECORD_BYTES_MAX, Taken, end_digest,
+};
 use runwarden_protocol::ids::{
     AgentId, AskId, ItemId, MessageId, PayloadId, PayloadRef, Revision, RunId, Seq, SessionId,
 };
@@ -7,7 +10,7 @@ use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::journal::row::{ItemKind, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::machine::{Machine, Outbox};
-use runwarden_protocol::record::{Record, Recorder, SCHEMA_VERSION};
+use runwarden_protocol::record::{Digest, Record, Recorder, SCHEMA_VERSION};
 use runwarden_protocol::run::admission::{KeyFact, SlotFact, StartFacts};
 use runwarden_protocol::run::lineage::{Input, KnownRun, Lineage, Output, RunLimits, Start};
 use runwarden_protocol::run::worker::CallResult;
@@ -120,8 +123,14 @@ impl Recorded {
             init: Some([(MACHINE.to_owned(), self.init.clone())].into_iter().collect()),
             choices: self.records.iter().map(choice).collect(),
             expect: Expectation::Ok,
-            digest: self.recorder.digest(),
+            digest: self.digest(),
         }
+    }
+
+    fn digest(&self) -> Digest {
+        let state = serde_json::to_value(&self.session).expect("a machine has a JSON form");
+        let states = [(MACHINE.to_owned(), state)].into_iter().collect();
+        end_digest(self.recorder.digest(), &states)
     }
 
     /// Writes the export, reads it back and replays it.
@@ -146,7 +155,7 @@ fn a_stopped_run_replays_to_the_same_records() {
     recorded.stop();
     let (records, replayed) = recorded.replayed();
     assert_eq!(records, recorded.records);
-    assert_eq!(replayed.digest, recorded.recorder.digest());
+    assert_eq!(replayed.digest, recorded.digest());
     assert_eq!((replayed.is_met, replayed.violation), (true, None));
     insta::with_settings!({
         snapshot_path => "../../snapshots",
@@ -155,4 +164,29 @@ fn a_stopped_run_replays_to_the_same_records() {
     }, {
         insta::assert_snapshot!("sim_stopped_run", Scene::of_records(&records).text());
     });
+}
+
+/// What docs/limits.md states of the memory of a session.
+#[test]
+fn a_flight_recorder_keeps_a_session_within_its_bound() {
+    const STEP_BYTES_STATED: usize = 96;
+    const STATE_BYTES_STATED: usize = 4_096;
+    let mut recorded = Recorded::new();
+    recorded.run_with_rows();
+    assert!(recorded.session.weight() <= STATE_BYTES_STATED, "{}", recorded.session.weight());
+    let step_bytes = FlightRecorder::<Lineage>::STEP_BYTES;
+    assert!(step_bytes <= STEP_BYTES_STATED, "{step_bytes}");
+    for bytes_max in [16_384, RECORD_BYTES_DEFAULT, RECORD_BYTES_MAX] {
+        let mut recorder = FlightRecorder::new(bytes_max);
+        let steps_max = 2 * (bytes_max / 2 / step_bytes);
+        let note = |recorder: &mut FlightRecorder<Lineage>| {
+            recorder.note(&recorded.session, recorded.now, Taken::Tick);
+            assert!(recorder.step_bytes() <= bytes_max);
+            recorder.len()
+        };
+        for steps in 1..=steps_max {
+            assert_eq!(note(&mut recorder), steps);
+        }
+        assert_eq!(note(&mut recorder), steps_max / 2 + 1, "the older half went");
+    }
 }

@@ -8,12 +8,15 @@
 //! | DI-5 | rows published before they were `persisted`; a run ended before its settlement was `committed` |
 //! | DI-7 | rows published after `run_ended` |
 //! | INV-REG | `start_worker`, `construct`, `prepare` or `invoke` of a run behind its Stop; STOP-05 is its `append` |
-//! | INV-EXCL | an `invoke` beside the unreturned call of another run, unless that one's window is over |
+//! | INV-EXCL | an `admit` or `invoke` beside the unreturned call of another run, unless that one's window is over |
 //! | INV-OWN | a `prepare` or `invoke` of an agent behind its `close` |
 //! | INV-LIVE | a start refused because of a stopped and ended run whose window is over |
 //! | INV-TERM | a `run_ended` with another outcome than its `settle`; a `settle` behind the end |
 //! | ASK-03, ASK-04, ASK-05 | a question resolved twice, or open behind the Stop or the end of its run |
 //! | REG-08, STOP-08 | a `signal` to an agent that the run does not call; a second interrupt |
+//! | STOP-04 | the first Stop of a run answered as accepted before the store answered the settlement |
+//! | STOP-06 | a Stop accepted of a run that is over and forgotten |
+//! | STOP-13, STOP-21 | a run settled `cancelled` by the Stop of another, or by nobody's |
 
 mod event;
 mod run;
@@ -22,6 +25,8 @@ mod session;
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
+
+use serde_json::Value;
 
 use crate::record::Record;
 use crate::record::{RESTARTED, SERVER};
@@ -88,6 +93,12 @@ pub struct Auditor {
 }
 
 impl Auditor {
+    /// The trace begins with `machine` in this state: of the runs it holds nobody has seen how they came
+    /// there, and what depends on that is not judged.
+    pub fn resume(&mut self, machine: &str, state: &Value) {
+        self.sessions.entry(machine.to_owned()).or_default().resume(state);
+    }
+
     /// Judges the next record and returns what it breaks.
     ///
     /// # Errors

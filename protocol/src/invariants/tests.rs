@@ -247,7 +247,10 @@ fn a_run_is_shown_as_it_was_settled_and_a_start_as_it_is_stored() {
     let committed = || json!({"kind": "committed", "run_id": "run_1"});
     let x = || json!({"kind": "x"});
     let steps = |outcome: &str| {
-        told(&[(x(), std::slice::from_ref(&settle)), (committed(), &[ended(outcome)])])
+        let admitted = (x(), &[of_run("admit")][..]);
+        let stopped = (of_run("stop"), std::slice::from_ref(&settle));
+        let told = told(&[admitted, stopped, (committed(), &[ended(outcome)])]);
+        told.into_iter().map(|(rule, n)| (rule, n - 1)).collect::<Vec<_>>()
     };
     assert_eq!(steps("cancelled"), []);
     assert_eq!(steps("completed"), [("INV-TERM", 2)]);
@@ -255,6 +258,91 @@ fn a_run_is_shown_as_it_was_settled_and_a_start_as_it_is_stored() {
     let started = [json!({"kind": "start_answered", "answer": answer})];
     assert_eq!(told(&[(committed(), &started)]), []);
     assert_eq!(told(&[(x(), &started)]), [("DI-5", 1)]);
+}
+
+fn accepted(asks: &[&str]) -> Value {
+    let answer = json!({"outcome": "accepted"});
+    json!({"kind": "stop_answered", "run_id": "run_1", "asks": asks, "answer": answer})
+}
+
+#[test]
+fn a_run_is_cancelled_by_its_own_stop_alone_and_told_so_when_that_is_stable() {
+    let settle =
+        [json!({"kind": "settle", "run_id": "run_1", "verdict": {"outcome": "cancelled"}})];
+    let answer =
+        [json!({"kind": "stop_answered", "run_id": "run_1", "answer": {"outcome": "accepted"}})];
+    let admission = [of_run("admit")];
+    let admit = || (json!({"kind": "x"}), &admission[..]);
+    let committed = || json!({"kind": "committed", "run_id": "run_1"});
+    let x = || json!({"kind": "x"});
+    let stop = || json!({"kind": "stop", "run_id": "run_1", "ask": "ask_1"});
+    assert_eq!(told(&[admit(), (stop(), &settle), (committed(), &answer)]), []);
+    assert_eq!(told(&[admit(), (stop(), &settle), (x(), &answer)]), [("STOP-04", 3)]);
+    let again = json!({"kind": "stop", "run_id": "run_1", "ask": "ask_2"});
+    let repeated = [accepted(&["ask_2"])];
+    assert_eq!(told(&[admit(), (stop(), &settle), (again, &repeated)]), []);
+    let failed = json!({"kind": "commit_failed", "run_id": "run_1"});
+    assert_eq!(told(&[admit(), (stop(), &settle), (failed, &answer)]), []);
+    assert_eq!(told(&[(x(), &answer)]), [("STOP-06", 1)]);
+    assert_eq!(told(&[admit(), (x(), &settle)]), [("STOP-21", 2)]);
+    let other = json!({"kind": "stop", "run_id": "run_0"});
+    assert_eq!(told(&[admit(), (other, &settle)]), [("STOP-13", 2)]);
+    let recovered = json!({"kind": "recover", "run_id": "run_1", "last_seq": 3});
+    assert_eq!(told(&[(recovered, &settle), (committed(), &answer)]), []);
+}
+
+#[test]
+fn no_run_is_admitted_beside_a_call_whose_window_is_not_over() {
+    let x = || json!({"kind": "x"});
+    let invoke = [of_run("invoke")];
+    let next = [json!({"kind": "admit", "run_id": "run_2"})];
+    assert_eq!(told(&[(x(), &invoke), (x(), &next)]), [("INV-EXCL", 2)]);
+    assert_eq!(told(&[(x(), &invoke), (of_run("returned"), &next)]), []);
+}
+
+/// What a trace begins in the midst of is not held against it; what it shows from there on is.
+#[test]
+fn a_trace_that_begins_with_a_run_is_judged_from_there() {
+    let row = json!({"state": "cancelling", "since": 5});
+    let runs = json!([{"run_id": "run_1", "row": row}]);
+    let state = json!({"limits": {"unwind": 10}, "runs": runs});
+    let resumed = |state: &Value, now_us: u64, outputs: &[Value]| {
+        let mut auditor = Auditor::default();
+        auditor.resume("run/ses_1", state);
+        let (now, input) = (Instant::from_micros(now_us), json!({"kind": "x"}));
+        let mut recorder = Recorder::default();
+        let record = recorder.record(now, "run/ses_1", &input, outputs, None).unwrap();
+        let broken = auditor.check(&record).unwrap();
+        broken.into_iter().map(|violation| violation.invariant).collect::<Vec<_>>()
+    };
+    let fresh = json!({"limits": {"unwind": 10}, "runs": []});
+    let answered = |answer: Value| json!({"kind": "start_answered", "answer": answer});
+    for (rule, output) in [
+        ("REG-08", of_run("signal")),
+        ("ASK-03", json!({"kind": "questions_resolved", "run_id": "run_1", "questions": ["q"]})),
+        (
+            "STOP-06",
+            json!({"kind": "stop_answered", "run_id": "run_1", "answer": {"outcome": "accepted"}}),
+        ),
+        (
+            "STOP-21",
+            json!({"kind": "settle", "run_id": "run_1", "verdict": {"outcome": "cancelled"}}),
+        ),
+        ("DI-5", answered(json!({"answer": "started", "run_id": "run_1"}))),
+    ] {
+        assert_eq!(resumed(&fresh, 9, std::slice::from_ref(&output)), [rule]);
+        assert!(resumed(&state, 9, &[output]).is_empty(), "{rule}");
+    }
+    assert_eq!(resumed(&state, 9, &[of_run("construct")]), ["INV-REG"]);
+    let began = json!({"kind": "began", "state": state});
+    assert_eq!(told(&[(began.clone(), &[]), (json!({"kind": "x"}), &[of_run("signal")])]), []);
+    let anew = [(json!({"kind": "x"}), &[of_run("invoke")][..]), (began, &[])];
+    assert_eq!(told(&anew), [], "what came before is forgotten");
+    let invoke = of_run("invoke");
+    let next = json!({"kind": "admit", "run_id": "run_2"});
+    for (now_us, rules) in [(14, &["INV-REG", "INV-EXCL"][..]), (15, &["INV-REG"])] {
+        assert_eq!(resumed(&state, now_us, &[invoke.clone(), next.clone()]), rules, "{now_us}");
+    }
 }
 
 #[test]

@@ -8,10 +8,11 @@ use std::task::{Context, Poll};
 
 use async_channel::{Receiver, Sender};
 use futures_lite::Stream;
+use runwarden_protocol::flight::Taken;
 use runwarden_protocol::ids::{AgentId, AskId, PayloadId, QuestionId, RunId, SessionId};
 use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::journal::row::Reason;
-use runwarden_protocol::machine::{Machine, Outbox};
+use runwarden_protocol::machine::{Machine, Outbox, Reject};
 use runwarden_protocol::run::changes::Change;
 use runwarden_protocol::run::lineage::{Input, KnownRun, Lineage, Output};
 use runwarden_protocol::session::record::{SessionHead, Usage};
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 use super::Message;
 use super::changes::PendingChange;
+use super::recording::Recording;
 use super::steers::AcceptedSteer;
 use crate::connection::{Peer, ReplyTo};
 use crate::dispatch::{PortAnswer, PortCall, Release, fact, port_call};
@@ -29,7 +31,6 @@ use crate::hub::Hub;
 use crate::ports::agent::{ContextMessage, HandedSteer, QuestionReply};
 use crate::ports::store::{ChainTail, Committed, KeyUse, RunFacts};
 use crate::ports::{Agent, Store, StoreFailure, World};
-use crate::records::{self, Step};
 use crate::worker::Progress;
 
 /// A session without run and subscriber leaves memory after this time.
@@ -65,7 +66,7 @@ pub(super) struct Driver<W: World, S: Store> {
     ending: Vec<Sender<()>>,
     recovering: Vec<Sender<()>>,
     idle_since: Instant,
-    machine_name: String,
+    recording: Recording,
 }
 
 type Timer = (Instant, Pin<Box<dyn Future<Output = ()> + Send>>);
@@ -197,6 +198,7 @@ impl<W: World, S: Store> Driver<W, S> {
         let session_id = head.session_id;
         let machine = Lineage::new(session_id, head.revision, hub.config().runs);
         let idle_since = hub.now();
+        let recording = Recording::new(hub.config(), session_id);
         Self {
             hub,
             session_id,
@@ -221,7 +223,7 @@ impl<W: World, S: Store> Driver<W, S> {
             ending: Vec::new(),
             recovering: Vec::new(),
             idle_since,
-            machine_name: format!("run/{session_id}"),
+            recording,
         }
     }
 
@@ -255,6 +257,10 @@ impl<W: World, S: Store> Driver<W, S> {
                     break;
                 }
             }
+        }
+        self.recording.end();
+        if let Some(flight) = self.recording.flight(&self.machine) {
+            self.hub.keep_flight(self.session_id, flight);
         }
     }
 
@@ -362,6 +368,10 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.answer(reply, question_id, version, answer);
             }
             Message::ListQuestions { reply } => self.list_questions(reply),
+            Message::TakeFlight { reply } => {
+                // Nobody may wait any more.
+                let _ = reply.try_send(self.recording.flight(&self.machine));
+            }
             Message::ErrorsChanged => self.count_errors(),
             Message::Evict => self.give_up_agent(),
             Message::Recover { run, done } => {
@@ -385,40 +395,36 @@ impl<W: World, S: Store> Driver<W, S> {
 
     /// Feeds one input; `false` when the machine turned it away.
     pub(super) fn try_feed(&mut self, input: Input) -> bool {
-        let now = self.hub.now();
-        let mut out = Outbox::new();
-        let recorded = self.hub.config().records.is_some().then(|| records::json(&input));
-        let result = self.machine.step(now, input, &mut out);
+        let result = self.step(Taken::Input(input));
         if let Err(reject) = &result {
             tracing::debug!(session = %self.session_id, ?reject, "input was turned away");
         }
-        self.record(now, recorded, out.as_slice(), result.err());
-        self.carry_out(out);
         result.is_ok()
     }
 
     fn tick(&mut self) {
-        let now = self.hub.now();
-        let mut out = Outbox::new();
-        self.machine.tick(now, &mut out);
-        if !out.is_empty() {
-            let recorded =
-                self.hub.config().records.is_some().then(|| serde_json::json!({"kind": "tick"}));
-            self.record(now, recorded, out.as_slice(), None);
+        // The timer also wakes a session that may be unloaded, which is no step of its machine.
+        if self.machine.deadline().is_some_and(|(at, _)| at <= self.hub.now()) {
+            // Time is never turned away.
+            let _ = self.step(Taken::Tick);
         }
-        self.carry_out(out);
     }
 
-    fn record(
-        &self,
-        now: Instant,
-        input: Option<Value>,
-        outputs: &[Output],
-        reject: Option<runwarden_protocol::machine::Reject>,
-    ) {
-        let (Some(sink), Some(input)) = (&self.hub.config().records, input) else { return };
-        let outputs = outputs.iter().map(records::json).collect();
-        sink.record(Step { now, machine: self.machine_name.clone(), input, outputs, reject });
+    /// The one place where the machine takes a step.
+    fn step(&mut self, taken: Taken<Input>) -> Result<(), Reject> {
+        let now = self.hub.now();
+        let mut out = Outbox::new();
+        let recorded = self.recording.before(&self.machine, now, &taken);
+        let result = match taken {
+            Taken::Input(input) => self.machine.step(now, input, &mut out),
+            Taken::Tick => {
+                self.machine.tick(now, &mut out);
+                Ok(())
+            }
+        };
+        self.recording.after(now, recorded, out.as_slice(), result.err());
+        self.carry_out(out);
+        result
     }
 
     fn carry_out(&mut self, mut out: Outbox<Output>) {

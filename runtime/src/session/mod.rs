@@ -8,13 +8,16 @@ mod open;
 mod ports;
 mod questions;
 mod queue;
+mod recording;
 mod settled;
 mod steers;
 
 use std::future::Future;
 
 use async_channel::Sender;
+use runwarden_protocol::flight::Flight;
 use runwarden_protocol::ids::{ConnectionId, PrincipalId, QuestionId, RunId, SessionId, TurnId};
+use runwarden_protocol::run::lineage::Lineage;
 use runwarden_protocol::session::record::SessionHead;
 use runwarden_protocol::wire::JsonObject;
 use runwarden_protocol::wire::actions::{KnownState, WhenBusy};
@@ -170,6 +173,11 @@ pub enum Message {
     ListQuestions {
         /// Who asks.
         reply: ReplyTo,
+    },
+    /// What the flight recorder keeps is wanted.
+    TakeFlight {
+        /// Takes it; none when it is off, or nothing happened.
+        reply: Sender<Option<Flight<Lineage>>>,
     },
     /// The open errors of the session changed.
     ErrorsChanged,

@@ -1,5 +1,6 @@
 //! `[limits]`: bounds an operator may change. The keys are the names the rules use.
 
+use runwarden_protocol::flight::{RECORD_BYTES_DEFAULT, RECORD_BYTES_MAX};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Unexpected};
 
@@ -11,6 +12,9 @@ const RUNS_MAX_MAX: u32 = 4_096;
 
 /// Most agents that sessions may be set to keep.
 const AGENTS_KEPT_MAX_MAX: u32 = 1_024;
+
+/// Fewest bytes of steps that are worth keeping.
+const RECORD_BYTES_MIN: usize = 16_384;
 
 /// Limits in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -25,6 +29,9 @@ pub struct Limits {
     /// Key `agent_silence_max`: how long an agent may produce nothing, in milliseconds (LIM-02).
     #[serde(rename = "agent_silence_max", deserialize_with = "time")]
     pub agent_silence_ms_max: u64,
+    /// Bytes of steps that the flight recorder keeps of a session; 0 turns it off.
+    #[serde(deserialize_with = "record_bytes")]
+    pub record_bytes_max: usize,
     /// Key `run_max`: how long a run may last, in milliseconds; `None` is unlimited (LIM-01).
     #[serde(rename = "run_max", deserialize_with = "some_time")]
     pub run_ms_max: Option<u64>,
@@ -45,6 +52,7 @@ impl Default for Limits {
             agents_kept_max: 25,
             ask_timeout_ms: 120_000,
             agent_silence_ms_max: 600_000,
+            record_bytes_max: RECORD_BYTES_DEFAULT,
             run_ms_max: None,
             runs_max: 64,
             runs_per_principal_max: 16,
@@ -69,6 +77,17 @@ fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
 fn sessions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     bounded(deserializer, u64::from(AGENTS_KEPT_MAX_MAX), "sessions")
         .map(|count| u32::try_from(count).expect("bounded by AGENTS_KEPT_MAX_MAX"))
+}
+
+fn record_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+    let value = i64::deserialize(deserializer)?;
+    match usize::try_from(value) {
+        Ok(fitting @ (0 | RECORD_BYTES_MIN..=RECORD_BYTES_MAX)) => Ok(fitting),
+        _ => {
+            let expected = format!("0, or {RECORD_BYTES_MIN} to {RECORD_BYTES_MAX} bytes");
+            Err(D::Error::invalid_value(Unexpected::Signed(value), &expected.as_str()))
+        }
+    }
 }
 
 fn bounded<'de, D: Deserializer<'de>>(

@@ -6,6 +6,7 @@ pub mod edge;
 mod endpoints;
 pub mod negotiation;
 mod page;
+mod record;
 mod respond;
 mod router;
 mod upgrade;
@@ -13,8 +14,11 @@ mod upgrade;
 use std::sync::Arc;
 
 use async_tungstenite::WebSocketStream;
+use runwarden_protocol::ids::{PrincipalId, SessionId};
 use runwarden_runtime::connection::Metered;
+use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::agent::BoxFuture;
+use runwarden_runtime::records::Recorded;
 use smol::net::TcpStream;
 
 use crate::assets::Assets;
@@ -44,6 +48,13 @@ pub trait SocketService: Send + Sync + 'static {
 
     /// Whether actions are accepted and the store can be written; the answer of `/readyz`.
     fn ready(&self) -> BoxFuture<'static, bool>;
+
+    /// What the flight recorder has of a session, of `principal` alone if that is given.
+    fn flight(
+        &self,
+        session_id: SessionId,
+        principal: Option<PrincipalId>,
+    ) -> BoxFuture<'static, Result<Recorded, StoreFailure>>;
 }
 
 /// Everything a request is answered from.

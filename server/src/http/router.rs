@@ -11,7 +11,7 @@ use smol::lock::SemaphoreGuardArc;
 
 use super::edge::Peer;
 use super::respond::{self, Body, text};
-use super::{Site, endpoints, page, upgrade};
+use super::{Site, endpoints, page, record, upgrade};
 
 /// A connection's place among those the server holds; the last clone frees it.
 #[derive(Clone, Debug)]
@@ -45,7 +45,14 @@ pub(super) async fn answer(
         return Ok(response);
     }
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-    Ok(match site.edge.below_base(&path) {
+    let below_base = site.edge.below_base(&path);
+    if let Some(session) = record::session_of(below_base) {
+        return Ok(match *request.method() {
+            Method::GET => record::answer(&site, &view, &request, session).await,
+            _ => respond::wrong_method("GET"),
+        });
+    }
+    Ok(match below_base {
         "v1/ws" if request.method() == Method::GET => {
             upgrade::answer(site, view, request, slot, executor).await
         }

@@ -16,9 +16,11 @@ use runwarden::config::{Settings, resolve};
 use runwarden::http::{Accepted, SocketService};
 use runwarden::shutdown::{Shutdown, Trigger};
 use runwarden::startup;
+use runwarden_protocol::ids::{PrincipalId, SessionId};
 use runwarden_protocol::instant::Instant;
 use runwarden_runtime::ports::agent::BoxFuture;
 use runwarden_runtime::ports::store::{Login, StoreFailure};
+use runwarden_runtime::records::Recorded;
 
 /// A running server. Dropping it ends it.
 pub(crate) struct Front {
@@ -130,6 +132,14 @@ impl SocketService for Echo {
 
     fn ready(&self) -> BoxFuture<'static, bool> {
         Box::pin(async { true })
+    }
+
+    fn flight(
+        &self,
+        _session_id: SessionId,
+        _principal: Option<PrincipalId>,
+    ) -> BoxFuture<'static, Result<Recorded, StoreFailure>> {
+        Box::pin(async { Ok(Recorded::Unknown) })
     }
 }
 

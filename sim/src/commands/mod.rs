@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use runwarden_sim::explore::BudgetError;
 use runwarden_sim::failure::KeepError;
-use runwarden_sim::race::{FILE_BYTES_MAX, Problem, Race, RaceError};
+use runwarden_sim::race::{FILE_BYTES_MAX, NameError, Problem, Race, RaceError};
 use runwarden_sim::replay::ReplayError;
 use runwarden_sim::setting::SettingError;
 use serde_json::Value;
@@ -40,6 +40,9 @@ pub(crate) enum Command {
     Replay {
         /// The race file
         file: PathBuf,
+        /// With the machines of this faulty variant, in place of those of the file
+        #[arg(long)]
+        variant: Option<String>,
         /// Print one JSON object
         #[arg(long)]
         json: bool,
@@ -51,6 +54,9 @@ pub(crate) enum Command {
         /// Where to write the shrunk race file
         #[arg(short, long)]
         output: PathBuf,
+        /// With the machines of this faulty variant, in place of those of the file
+        #[arg(long)]
+        variant: Option<String>,
     },
     /// Run one schedule in two processes and compare their records
     Meta(meta::Arguments),
@@ -122,6 +128,9 @@ pub(crate) enum CommandError {
     /// The second process cannot be run.
     #[error("this program cannot be run a second time: {0}")]
     Process(io::Error),
+    /// The variant has no name that a file can hold.
+    #[error("--variant: {0}")]
+    Variant(#[from] NameError),
     /// The scope is no scope.
     #[error("--scope: {0}")]
     Scope(Problem),
@@ -140,11 +149,22 @@ pub(crate) fn run(command: Command) -> Result<Outcome, CommandError> {
         Command::Explore(arguments) => explore::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Hunt(arguments) => hunt::run(&arguments),
-        Command::Shrink { file, output } => shrink::run(&file, &output),
+        Command::Shrink { file, output, variant } => {
+            shrink::run(&file, variant.as_deref(), &output)
+        }
         Command::Meta(arguments) => meta::run(&arguments),
-        Command::Replay { file, json } => replay::run(&file, json),
+        Command::Replay { file, variant, json } => replay::run(&file, variant.as_deref(), json),
         Command::Draw { file, output } => draw::run(&file, output.as_deref()),
     }
+}
+
+/// Reads a race file and gives it the machines of `variant`, if one is named.
+fn read_varied(path: &Path, variant: Option<&str>) -> Result<Race, CommandError> {
+    let mut race = read_race(path)?;
+    if let Some(name) = variant {
+        race.variant = Some(name.parse()?);
+    }
+    Ok(race)
 }
 
 fn read_race(path: &Path) -> Result<Race, CommandError> {

@@ -7,10 +7,14 @@ use runwarden_sim::race::{Expectation, Race};
 use runwarden_sim::replay::{Replayed, replay};
 use serde_json::{Value, json};
 
-use super::{CommandError, Outcome, print, print_json, read_race};
+use super::{CommandError, Outcome, print, print_json, read_varied};
 
-pub(super) fn run(file: &Path, is_json: bool) -> Result<Outcome, CommandError> {
-    let race = read_race(file)?;
+pub(super) fn run(
+    file: &Path,
+    variant: Option<&str>,
+    is_json: bool,
+) -> Result<Outcome, CommandError> {
+    let race = read_varied(file, variant)?;
     let replayed = replay(&race, &Registry::product(), |_| {})
         .map_err(|source| CommandError::Replay { path: file.to_owned(), source })?;
     if is_json {

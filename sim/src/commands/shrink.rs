@@ -12,10 +12,14 @@ use runwarden_sim::schedule::{Course, Uniform, WALK_STEPS_MAX};
 use runwarden_sim::setting::Setting;
 use runwarden_sim::shrink::{Proof, shrink, shrink_inputs};
 
-use super::{CommandError, Outcome, output, print, read_race};
+use super::{CommandError, Outcome, output, print, read_varied};
 
-pub(super) fn run(file: &Path, target: &Path) -> Result<Outcome, CommandError> {
-    let race = read_race(file)?;
+pub(super) fn run(
+    file: &Path,
+    variant: Option<&str>,
+    target: &Path,
+) -> Result<Outcome, CommandError> {
+    let race = read_varied(file, variant)?;
     if race.init.is_some() {
         return inputs(file, &race, target);
     }

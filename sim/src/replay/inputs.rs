@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use runwarden_protocol::flight::end_digest;
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::invariants::{Auditor, Violation};
-use runwarden_protocol::record::{Record, Recorder, SCHEMA_VERSION};
-use serde_json::Value;
+use runwarden_protocol::record::{Digest, Record, Recorder, SCHEMA_VERSION};
+use serde_json::{Map, Value};
 
 use super::{ReplayError, Replayed, is_met};
-use crate::machines::{Player, Registry};
+use crate::machines::{Player, Registry, StartError};
 use crate::race::{Choice, Expectation, Label, Race};
+use crate::scenarios::Variant;
+
+/// The kind of machine that a variant gets wrong.
+const SESSION: &str = "run";
 
 pub(super) fn replay(
     race: &Race,
@@ -24,7 +29,7 @@ pub(super) fn replay(
             None => break,
         }
     }
-    Ok(replay.end(&race.expect))
+    replay.end(&race.expect)
 }
 
 struct Replay {
@@ -35,6 +40,7 @@ struct Replay {
     times: Vec<Instant>,
     rejects: usize,
     violation: Option<Violation>,
+    has_panicked: bool,
 }
 
 impl Replay {
@@ -42,21 +48,29 @@ impl Replay {
         if race.schema != SCHEMA_VERSION {
             return Err(ReplayError::Schema(race.schema));
         }
-        if let Some(variant) = &race.variant {
-            return Err(ReplayError::Variant(variant.to_string()));
-        }
+        let registry = match &race.variant {
+            Some(name) => {
+                let session = Variant::session(name.as_str())
+                    .ok_or_else(|| ReplayError::Variant(name.to_string()))?;
+                &registry.clone().replaced(SESSION, session)
+            }
+            None => registry,
+        };
         let mut players = BTreeMap::new();
+        let mut auditor = Auditor::default();
         for (name, state) in race.init.as_ref().ok_or(ReplayError::NoInit)? {
             players.insert(name.clone(), registry.start(name, state)?);
+            auditor.resume(name, state);
         }
         Ok(Self {
             players,
             recorder: Recorder::default(),
-            auditor: Auditor::default(),
+            auditor,
             steps: 0,
             times: Vec::new(),
             rejects: 0,
             violation: None,
+            has_panicked: false,
         })
     }
 
@@ -94,6 +108,7 @@ impl Replay {
     }
 
     fn panicked(&mut self, machine: &str) {
+        self.has_panicked = true;
         let violation = Violation {
             invariant: "DI-24",
             n: self.steps as u64,
@@ -103,8 +118,9 @@ impl Replay {
         self.violation.get_or_insert(violation);
     }
 
-    fn end(self, expect: &Expectation) -> Replayed {
-        Replayed {
+    fn end(self, expect: &Expectation) -> Result<Replayed, ReplayError> {
+        let digest = self.digest()?;
+        Ok(Replayed {
             steps: self.steps,
             walked: 0,
             times: self.times,
@@ -113,8 +129,23 @@ impl Replay {
             broke_at: self.violation.as_ref().map(|violation| step_of(violation.n)),
             is_met: is_met(expect, self.violation.as_ref()),
             violation: self.violation,
-            digest: self.recorder.digest(),
+            digest,
+        })
+    }
+
+    /// The chain, and behind it the states. The state of a machine that panicked cannot be looked at.
+    fn digest(&self) -> Result<Digest, ReplayError> {
+        let chain = self.recorder.digest();
+        if self.has_panicked {
+            return Ok(chain);
         }
+        let mut states = Map::new();
+        for (name, player) in &self.players {
+            let state = player.state();
+            let state = state.map_err(|source| StartError::State { name: name.clone(), source })?;
+            states.insert(name.clone(), state);
+        }
+        Ok(end_digest(chain, &states))
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Replayed {
     pub broke_at: Option<usize>,
     /// Whether the expectation of the file is met.
     pub is_met: bool,
-    /// The chain after the last step.
+    /// The chain after the last step; with an `init`, continued over the states the machines end in.
     pub digest: Digest,
 }
 
@@ -45,8 +45,11 @@ pub enum ReplayError {
     /// The file names what this release has not.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A file with an initial state plays the real machines.
-    #[error("this release has no variant {0:?} for files with an `init`: remove `variant`")]
+    /// The variant has no faulty machine.
+    #[error(
+        "no machine of variant {0:?} is faulty in this release: `runwarden-sim list` names the variants; those of \
+         which the world is faulty need a file of choices"
+    )]
     Variant(String),
     /// The file has no initial state.
     #[error("the file has no `init`: an export of a flight recorder has one")]

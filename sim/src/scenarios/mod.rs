@@ -3,10 +3,12 @@
 mod catalogue;
 
 use runwarden_protocol::run::guards::{Guards, Rules};
+use runwarden_protocol::run::lineage::Lineage;
 
 use crate::explore::{
     Budget, Choice, Conditions, Fault, Found, Limits, Play, Recording, World, search,
 };
+use crate::machines::{self, Start};
 use crate::race::Ring;
 
 pub use catalogue::ALL;
@@ -39,6 +41,7 @@ pub struct Variant {
     pub rule: &'static str,
     search: fn(&Scenario, Conditions, Budget, &Limits<'_>) -> Found,
     begin: fn(&Scenario, Conditions, Budget, Recording) -> Box<dyn Play>,
+    session: Start,
     fault: Option<Fault>,
 }
 
@@ -81,8 +84,16 @@ impl Scenario {
 }
 
 impl Variant {
+    /// What makes the session machine of the variant called `name`; none when no machine of it is faulty.
+    pub(crate) fn session(name: &str) -> Option<Start> {
+        let all = ALL.iter().flat_map(|scenario| scenario.variants);
+        let mut named = all.filter(|variant| variant.name == name && variant.fault.is_none());
+        named.next().map(|variant| variant.session)
+    }
+
     const fn of<G: Guards>(name: &'static str, rule: &'static str) -> Self {
-        Self { name, rule, search: run::<G>, begin: begin::<G>, fault: None }
+        let session = machines::start::<Lineage<G>>;
+        Self { name, rule, search: run::<G>, begin: begin::<G>, session, fault: None }
     }
 
     /// The machines as they are, in a world that does one thing wrong.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use async_tungstenite::WebSocketStream;
 use async_tungstenite::tungstenite::protocol::Role;
+use runwarden_protocol::flight::RECORD_BYTES_DEFAULT;
 use runwarden_protocol::ids::PrincipalId;
 use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::record::{Digest, Record, Recorder};
@@ -42,6 +43,8 @@ pub struct Bed {
     pub slots: SlotLimits,
     /// Sessions that keep an agent, of the next server that starts.
     pub agents_kept_max: u32,
+    /// Bytes of steps that the flight recorder keeps of a session, of the next server that starts.
+    pub record_bytes_max: usize,
     host: Host,
     hub: Option<Hub<SimWorld, ModelStore>>,
     records: Option<Arc<Records>>,
@@ -112,6 +115,7 @@ impl Bed {
             agents_kept_max: self.agents_kept_max,
             server_build: "simulated".to_owned(),
             agents: vec![self.agents.factory(world.clone())],
+            record_bytes_max: self.record_bytes_max,
             records: self.records.clone().map(|records| records as Arc<dyn RecordSink>),
         };
         let hub = Hub::new(world, store, config);
@@ -195,6 +199,7 @@ impl Bed {
             limits: RunLimits::default(),
             slots: SlotLimits::default(),
             agents_kept_max: AGENT_CACHE_CAP,
+            record_bytes_max: RECORD_BYTES_DEFAULT,
             host: Host(0),
             hub: None,
             records,

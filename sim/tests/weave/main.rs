@@ -5,6 +5,7 @@ mod agents;
 mod connections;
 mod deletion;
 mod determinism;
+mod flight;
 mod journal;
 mod questions;
 mod queue;

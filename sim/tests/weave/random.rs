@@ -1,5 +1,6 @@
 //! Random histories: clients, faults and crashes drawn from the seed, and what must hold whatever they were.
 
+use runwarden_protocol::flight::RECORD_BYTES_DEFAULT;
 use runwarden_protocol::ids::RunId;
 use runwarden_protocol::instant::Duration;
 use runwarden_protocol::journal::row::RowEvent;
@@ -7,7 +8,11 @@ use runwarden_protocol::session::record::Role;
 use runwarden_runtime::ports::Signal;
 use runwarden_sim::weave::{Act, Bed, Client, Construct, Data, Faults, Manner, Random, Script};
 
+use crate::flight::check_flights;
 use crate::support::each_seed;
+
+/// So few bytes that a recorder drops steps in each history.
+const RECORD_BYTES_FEW: usize = 1_024;
 
 /// Things that clients do in one history.
 const STEPS: usize = 14;
@@ -25,6 +30,7 @@ pub(crate) struct Promised {
 pub(crate) async fn history(mut bed: Bed) {
     let mut random = bed.executor.stream();
     bed.agents_kept_max = 1;
+    bed.record_bytes_max = [RECORD_BYTES_DEFAULT, RECORD_BYTES_FEW][random.below(2)];
     bed.start().await;
     let mut client = bed.connect().await;
     let mut sessions = Vec::new();
@@ -40,9 +46,13 @@ pub(crate) async fn history(mut bed: Bed) {
             5 | 6 => stop(&mut client, &mut random, &mut promised).await,
             7 => bed.sleep(Duration::from_millis(random.below(20_000) as u64)).await,
             8 => bed.sleep(Duration::from_micros(random.below(20_000) as u64)).await,
-            _ => client = crash(&mut bed, &mut random).await,
+            _ => {
+                check_flights(&bed).await;
+                client = crash(&mut bed, &mut random).await;
+            }
         }
     }
+    check_flights(&bed).await;
     bed.disk.set_faults(Faults::default());
     bed.kill();
     bed.start().await;

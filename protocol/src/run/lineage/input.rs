@@ -1,6 +1,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::asks::{KnownRun, Offered, Start};
+use crate::flight::Kept;
 use crate::ids::{AgentId, AskId, QuestionId, Revision, RunId, Seq, SteerId, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
@@ -9,6 +10,9 @@ use crate::run::changes::Change;
 use crate::run::worker::CallResult;
 
 /// Commands and facts of a session.
+///
+/// None holds words of a person or of an agent, a title, a key or a handle, only ids, counts and codes: bodies are
+/// named by id and size. That is what makes a flight recorder harmless.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Input {
@@ -261,6 +265,15 @@ impl Input {
             | Self::QuestionAsked { .. }
             | Self::Returned { .. }
             | Self::WorkerExited { .. } => false,
+        }
+    }
+}
+
+impl Kept for Input {
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Recover { steers, .. } => steers.capacity() * size_of::<SteerId>(),
+            _ => 0,
         }
     }
 }
