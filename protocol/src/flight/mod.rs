@@ -7,8 +7,6 @@
 mod export;
 mod recorder;
 mod recording;
-#[cfg(test)]
-mod tests;
 
 pub use export::{Flight, FlightError, end_digest};
 pub use recorder::{FlightRecorder, Kept, Taken};

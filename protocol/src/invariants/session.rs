@@ -1,6 +1,6 @@
 //! The judgement of one session: its agents, Stops and questions.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ pub(super) struct SessionAudit {
     /// Open questions and their runs.
     open: BTreeMap<String, String>,
     closed: VecDeque<String>,
+    /// Runs with an unreturned call.
+    calling: BTreeSet<String>,
     /// The run that the Stop of this record names.
     stop_of: Option<String>,
     /// The window of REC-01, where the trace tells it.
@@ -91,7 +93,10 @@ impl SessionAudit {
                     }
                 }
             }
-            "returned" | "worker_exited" => self.run(run_id).called = None,
+            "returned" | "worker_exited" => {
+                self.run(run_id).called = None;
+                self.calling.remove(run_id);
+            }
             kind @ ("committed" | "commit_failed") => {
                 let run = self.run(run_id);
                 run.is_durable |= kind == "committed";
@@ -141,6 +146,7 @@ impl SessionAudit {
             "questions_resolved" => self.resolved(output),
             "forget" => {
                 self.runs.remove(run_id);
+                self.calling.remove(run_id);
                 None
             }
             _ => None,
@@ -160,11 +166,11 @@ impl SessionAudit {
 
     /// By INV-EXCL no other run has an unreturned call, but one whose window is over.
     fn beside_another(&self, now_us: u64, run_id: &str, what: &str) -> Option<Broken> {
-        let is_live = |run: &Run| {
-            let is_left_behind = run.stopped_at.is_some_and(|at| self.window_over(at, now_us));
-            run.called.is_some() && !is_left_behind
+        let is_left_behind = |id: &str| {
+            let stopped_at = self.runs.get(id).and_then(|run| run.stopped_at);
+            stopped_at.is_some_and(|at| self.window_over(at, now_us))
         };
-        let (other, _) = self.runs.iter().find(|(id, run)| *id != run_id && is_live(run))?;
+        let other = self.calling.iter().find(|id| *id != run_id && !is_left_behind(id))?;
         Some(("INV-EXCL", format!("{run_id} {what} beside the call of {other}")))
     }
 
@@ -174,6 +180,7 @@ impl SessionAudit {
             .or_else(|| self.closed_used(agent))
             .or_else(|| self.beside_another(now_us, run_id, "calls its agent"));
         self.run(run_id).called = Some(agent.to_owned());
+        self.calling.insert(run_id.to_owned());
         broken
     }
 

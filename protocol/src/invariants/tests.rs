@@ -269,8 +269,7 @@ fn accepted(asks: &[&str]) -> Value {
 fn a_run_is_cancelled_by_its_own_stop_alone_and_told_so_when_that_is_stable() {
     let settle =
         [json!({"kind": "settle", "run_id": "run_1", "verdict": {"outcome": "cancelled"}})];
-    let answer =
-        [json!({"kind": "stop_answered", "run_id": "run_1", "answer": {"outcome": "accepted"}})];
+    let answer = [accepted(&["ask_1"])];
     let admission = [of_run("admit")];
     let admit = || (json!({"kind": "x"}), &admission[..]);
     let committed = || json!({"kind": "committed", "run_id": "run_1"});

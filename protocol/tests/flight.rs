@@ -1,11 +1,16 @@
+//! The flight recorder: its bound, and what leaves it as a race file.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test may panic like the test")]
+
+use runwarden_protocol::flight::{
+    Flight, FlightError, FlightRecorder, Kept, RecordingError, Taken, began, end_digest, flight_of,
+};
+use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::machine::{Machine, Outbox, Reject, TimerKind};
+use runwarden_protocol::race::{Choice, LINE_BYTES_MAX, Label, Race};
+use runwarden_protocol::record::{NUMBER_MAX, Record, Recorder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
-use super::*;
-use crate::instant::{Duration, Instant};
-use crate::machine::{Machine, Outbox, Reject, TimerKind};
-use crate::race::{Label, Race};
-use crate::record::{NUMBER_MAX, Record, Recorder};
 
 /// Adds what it is given, and says the sum; a tick halves it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -135,7 +140,7 @@ impl Flown {
 const STEP: usize = FlightRecorder::<Sum>::STEP_BYTES;
 
 fn numbers(race: &Race) -> Vec<u64> {
-    let number = |choice: &crate::race::Choice| match &choice.label {
+    let number = |choice: &Choice| match &choice.label {
         Label::Input(input) => input["number"].as_u64().unwrap(),
         Label::Named { .. } => panic!("a recorder writes inputs"),
     };
@@ -237,7 +242,7 @@ fn what_no_file_can_hold_leaves_as_its_newer_half_or_not_at_all() {
     assert!((3_000..5_000).contains(&newer_half), "{newer_half}");
     assert_eq!(exported(20_000 * step_bytes), Err(FlightError::TooLarge));
     let mut wide = Flown::new(STEP);
-    wide.flight.live.pad = "x".repeat(crate::race::LINE_BYTES_MAX);
+    wide.flight.live.pad = "x".repeat(LINE_BYTES_MAX);
     assert_eq!(wide.flight.export(), Err(FlightError::TooLarge));
 }
 
