@@ -393,7 +393,7 @@ impl<W: World, S: Store> Hub<W, S> {
         if self.config().record_bytes_max == 0 {
             return Ok(Recorded::Off);
         }
-        let handle = lock(&self.inner.sessions).get(&session_id).cloned();
+        let handle = lock(&self.inner.sessions).handles.get(&session_id).cloned();
         let owner = match &handle {
             Some(handle) => Some(handle.owner),
             None => self.store().session(session_id).await?.map(|head| head.owner),

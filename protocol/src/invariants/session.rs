@@ -93,6 +93,8 @@ impl SessionAudit {
                     }
                 }
             }
+            // A deletion ends the run as a Stop does.
+            "delete" => self.runs.values_mut().for_each(|run| run.may_be_cancelled = true),
             "returned" | "worker_exited" => {
                 self.run(run_id).called = None;
                 self.calling.remove(run_id);

@@ -284,6 +284,8 @@ fn a_run_is_cancelled_by_its_own_stop_alone_and_told_so_when_that_is_stable() {
     assert_eq!(told(&[admit(), (stop(), &settle), (failed, &answer)]), []);
     assert_eq!(told(&[(x(), &answer)]), [("STOP-06", 1)]);
     assert_eq!(told(&[admit(), (x(), &settle)]), [("STOP-21", 2)]);
+    let deleted = json!({"kind": "delete", "ask": "ask_1"});
+    assert_eq!(told(&[admit(), (deleted, &settle)]), []);
     let other = json!({"kind": "stop", "run_id": "run_0"});
     assert_eq!(told(&[admit(), (other, &settle)]), [("STOP-13", 2)]);
     let recovered = json!({"kind": "recover", "run_id": "run_1", "last_seq": 3});

@@ -158,6 +158,7 @@ impl Message {
             | Self::ErrorsChanged
             | Self::Evict
             | Self::Recover { .. }
+            | Self::TakeFlight { .. }
             | Self::EndRuns { .. } => {}
         }
     }

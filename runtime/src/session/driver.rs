@@ -259,7 +259,8 @@ impl<W: World, S: Store> Driver<W, S> {
             }
         }
         self.recording.end();
-        if let Some(flight) = self.recording.flight(&self.machine) {
+        let flight = self.recording.flight(&self.machine);
+        if let Some(flight) = flight.filter(|_| !self.machine.is_deleted()) {
             self.hub.keep_flight(self.session_id, flight);
         }
     }
