@@ -33,6 +33,7 @@ const OF_BOTH: [&str; 6] = [
     "talking.test.mjs",
     "wire.test.mjs",
     "lifecycle.test.mjs",
+    "rewrite.test.mjs",
 ];
 
 /// Two agents to choose from.

@@ -1,4 +1,4 @@
-//! Every order of a change of agent, a change of title and one run with its Stop, on the session's own machine.
+//! Every order of a rewrite, a change of agent, a change of title and one run with its Stop, on the session's own machine.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test may panic like the test")]
 
@@ -22,6 +22,7 @@ const NOW: Instant = Instant::from_millis(1_000);
 const RUN: RunId = RunId::new(1);
 const AGENT: AskId = AskId::new(50);
 const TITLE: AskId = AskId::new(51);
+const REWRITE: AskId = AskId::new(52);
 
 /// A faulty machine: agent and model change at any time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -29,6 +30,16 @@ struct ChangesBesideARun;
 
 impl Guards for ChangesBesideARun {
     fn may_change_agent(_may_start: bool) -> bool {
+        true
+    }
+}
+
+/// A faulty machine: it rewrites at any revision.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+struct RewritesWhatNobodySaw;
+
+impl Guards for RewritesWhatNobodySaw {
+    fn rewrites_at(_expected: Revision, _current: Revision) -> bool {
         true
     }
 }
@@ -45,6 +56,8 @@ struct World<G: Guards> {
     left: Vec<Choice>,
     failures: u8,
     answered: BTreeMap<u64, u8>,
+    /// The revision that the client of the rewrite saw.
+    seen: Revision,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -71,6 +84,7 @@ enum Choice {
     Stop,
     ChangeAgent,
     ChangeTitle,
+    Rewrite,
     Commits,
     Fails,
     Works,
@@ -84,9 +98,16 @@ impl<G: Guards> World<G> {
             revision,
             commit: None,
             worker: None,
-            left: vec![Choice::Start, Choice::Stop, Choice::ChangeAgent, Choice::ChangeTitle],
+            left: vec![
+                Choice::Start,
+                Choice::Stop,
+                Choice::ChangeAgent,
+                Choice::ChangeTitle,
+                Choice::Rewrite,
+            ],
             failures: 1,
             answered: BTreeMap::new(),
+            seen: revision,
         }
     }
 
@@ -107,6 +128,10 @@ impl<G: Guards> World<G> {
             Choice::Stop => Input::Stop { ask: AskId::new(9), run_id: RUN, known: KnownRun::Never },
             Choice::ChangeAgent => change(AGENT, ChangeKind::Agent),
             Choice::ChangeTitle => change(TITLE, ChangeKind::Description),
+            Choice::Rewrite => {
+                self.seen = self.revision;
+                change(REWRITE, ChangeKind::Rewrite { expected: self.seen })
+            }
             Choice::Commits => self.committed(),
             Choice::Fails => self.failed(),
             Choice::Works => self.work(),
@@ -167,9 +192,13 @@ impl<G: Guards> World<G> {
                 self.issue(expected, Owed::OfRun { is_settlement: true })?;
             }
             Output::Change { ask, expected, .. } => {
-                let is_refused = ask == AGENT && self.lineage.row().is_some();
                 let row = self.lineage.row();
-                ensure(!is_refused, || format!("LIFE-03: the agent changes beside {row:?}"))?;
+                ensure(ask == TITLE || row.is_none(), || {
+                    format!("LIFE-03: {ask} is changed beside {row:?}")
+                })?;
+                ensure(ask != REWRITE || expected == self.seen, || {
+                    format!("LIFE-04: a rewrite of {:?} is made at {expected:?}", self.seen)
+                })?;
                 self.issue(expected, Owed::OfChange(ask))?;
             }
             Output::ChangeAnswered { ask, answer } => {
@@ -179,8 +208,12 @@ impl<G: Guards> World<G> {
                     ChangeAnswer::Committed { .. } | ChangeAnswer::Failed => None,
                 };
                 let is_busy = self.lineage.may_start(NOW).is_err();
-                let is_right =
-                    code.is_none_or(|code| ask == AGENT && code == Code::SessionBusy && is_busy);
+                let is_stale = ask == REWRITE && self.lineage.revision() != self.seen;
+                let is_right = code.is_none_or(|code| match code {
+                    Code::SessionBusy => ask != TITLE && is_busy,
+                    Code::RegenerationStale => is_stale,
+                    _ => false,
+                });
                 ensure(is_right, || format!("ACT-19: {ask} is refused {code:?}"))?;
             }
             Output::Launch { .. } => self.worker = Some(WorkerStep::Launched),
@@ -200,10 +233,10 @@ impl<G: Guards> World<G> {
         ensure(expected == self.revision, || format!("OWN-03: {owed:?} is of another revision"))
     }
 
-    /// When nothing happens any more: both changes were answered once, and a turn may start.
+    /// When nothing happens any more: all changes were answered once, and a turn may start.
     fn check_end(&self) -> Result<(), String> {
         ensure(
-            self.answered.values().all(|times| *times == 1) && self.answered.len() == 2,
+            self.answered.values().all(|times| *times == 1) && self.answered.len() == 3,
             || format!("answers to the changes: {:?}", self.answered),
         )?;
         ensure(self.lineage.may_start(NOW).is_ok() && self.lineage.is_at_rest(), || {
@@ -225,6 +258,7 @@ fn start() -> Input {
         slot: SlotFact::Granted,
         when_busy: WhenBusy::Reject,
         is_head: false,
+        rewrites: None,
     };
     Input::Start(Start { ask: AskId::new(1), run_id: RUN, turn_id: MessageId::new(1), facts })
 }
@@ -254,9 +288,10 @@ fn explore<G: Guards>() -> Result<usize, String> {
     Ok(seen.len())
 }
 
-/// LIFE-03 [explore], ACT-19 [explore]: in every order of starts, Stops, commits and failures a change of agent or
-/// model is refused `session_busy` exactly while a run has its row, a change of title never is, each is
-/// answered once, and commits stand one after another; a machine that asks nothing is caught.
+/// LIFE-03 [explore], ACT-19 [explore], ACT-20 [explore]: in every order of starts, Stops, commits and failures a
+/// rewrite and a change of agent or model are refused `session_busy` exactly while a run has its row, a change of
+/// title never is, a rewrite is made at the revision its client saw or refused as stale, each is answered once,
+/// and commits stand one after another; machines that ask nothing are caught.
 #[test]
 fn agent_and_model_change_only_between_runs_in_every_order() {
     let states = explore::<Rules>().unwrap_or_else(|broken| panic!("{broken}"));
@@ -264,4 +299,6 @@ fn agent_and_model_change_only_between_runs_in_every_order() {
     println!("{states} states");
     let broken = explore::<ChangesBesideARun>().unwrap_err();
     assert!(broken.starts_with("LIFE-03"), "{broken}");
+    let broken = explore::<RewritesWhatNobodySaw>().unwrap_err();
+    assert!(broken.starts_with("LIFE-04"), "{broken}");
 }

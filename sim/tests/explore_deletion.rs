@@ -388,6 +388,7 @@ fn facts(when_busy: WhenBusy) -> StartFacts {
         slot: SlotFact::Granted,
         when_busy,
         is_head: false,
+        rewrites: None,
     }
 }
 

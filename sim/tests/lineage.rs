@@ -80,6 +80,7 @@ impl Recorded {
             slot: SlotFact::Granted,
             when_busy: WhenBusy::Reject,
             is_head: false,
+            rewrites: None,
         };
         let turn_id = MessageId::new(1);
         self.feed(Input::Start(Start { ask: AskId::new(1), run_id: RUN, turn_id, facts }));

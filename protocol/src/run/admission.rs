@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Phase;
 use super::guards::Guards;
 use super::predicates::{Blocked, may_attach};
-use crate::ids::RunId;
+use crate::ids::{Revision, RunId};
 use crate::wire::actions::WhenBusy;
 use crate::wire::codes::Code;
 
@@ -29,6 +29,9 @@ pub struct StartFacts {
     /// Whether it is the head of the session's queue that starts (ADM-14).
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_head: bool,
+    /// Of a rewrite that starts a turn: the revision its client saw (LIFE-04).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rewrites: Option<Revision>,
 }
 
 /// The session's queue, as far as table A asks.
@@ -96,11 +99,12 @@ pub enum Admission {
 /// Retry hint of a store that is low on space.
 const STORAGE_RETRY_MS: u32 = 30_000;
 
-/// Answers a start by table A.
+/// Answers a start by table A, for a session at this revision.
 pub fn table_a<G: Guards>(
     facts: &StartFacts,
     may_start: Result<Option<RunId>, Blocked>,
     queue: QueueFact,
+    revision: Revision,
 ) -> Admission {
     match facts.key {
         KeyFact::SameContent => return Admission::Repeated,
@@ -112,6 +116,9 @@ pub fn table_a<G: Guards>(
     }
     if facts.attachment_unknown {
         return refused(Code::AttachmentUnknown);
+    }
+    if facts.rewrites.is_some_and(|expected| !G::rewrites_at(expected, revision)) {
+        return refused(Code::RegenerationStale);
     }
     let may_wait = !facts.is_head && facts.when_busy == WhenBusy::Queue;
     let reclaim = match may_start {
@@ -132,7 +139,9 @@ pub fn table_a<G: Guards>(
     if facts.storage_low {
         return storage_low();
     }
-    if !facts.is_head && G::goes_behind(queue.has_entries) {
+    // A rewrite is about its place in the transcript: it never waits behind messages.
+    let may_be_behind = !facts.is_head && facts.rewrites.is_none();
+    if may_be_behind && G::goes_behind(queue.has_entries) {
         return queued(queue);
     }
     match facts.slot {
@@ -187,13 +196,15 @@ mod tests {
         slot: SlotFact::Granted,
         when_busy: WhenBusy::Reject,
         is_head: false,
+        rewrites: None,
     };
+    const AT: Revision = Revision::new(7);
     const EMPTY: QueueFact = QueueFact { has_entries: false, is_full: false };
     const SOME: QueueFact = QueueFact { has_entries: true, is_full: false };
     const FULL: QueueFact = QueueFact { has_entries: true, is_full: true };
 
     fn code(facts: StartFacts, may_start: Result<Option<RunId>, Blocked>) -> Option<Code> {
-        match table_a::<Rules>(&facts, may_start, EMPTY) {
+        match table_a::<Rules>(&facts, may_start, EMPTY, AT) {
             Admission::Refused(refusal) => Some(refusal.code),
             Admission::Repeated | Admission::Queued | Admission::Admitted(_) => None,
         }
@@ -219,16 +230,21 @@ mod tests {
         assert_eq!(code(full, Err(Blocked::Unsettled)), Some(Code::LivenessUnreadable));
         let foreign = StartFacts { attachment_unknown: true, ..full };
         assert_eq!(code(foreign, Err(Blocked::Unsettled)), Some(Code::AttachmentUnknown));
-        let absent = StartFacts { agent_available: false, ..foreign };
+        let stale =
+            StartFacts { rewrites: Some(Revision::new(6)), attachment_unknown: false, ..full };
+        assert_eq!(code(stale, Err(Blocked::Unsettled)), Some(Code::RegenerationStale));
+        let current = StartFacts { rewrites: Some(AT), ..stale };
+        assert_eq!(code(current, Err(Blocked::Unsettled)), Some(Code::LivenessUnreadable));
+        let absent = StartFacts { agent_available: false, rewrites: stale.rewrites, ..foreign };
         assert_eq!(code(absent, busy()), Some(Code::BackendUnavailable));
         let conflict = StartFacts { key: KeyFact::OtherContent, ..absent };
         assert_eq!(code(conflict, busy()), Some(Code::IdempotencyConflict));
         let again = StartFacts { key: KeyFact::SameContent, ..absent };
-        assert_eq!(table_a::<Rules>(&again, busy(), FULL), Admission::Repeated);
+        assert_eq!(table_a::<Rules>(&again, busy(), FULL, AT), Admission::Repeated);
         let refused = StartFacts { storage_low: false, ..full };
         assert_eq!(code(refused, busy()), Some(Code::SessionBusy));
         assert_eq!(code(refused, Ok(None)), Some(Code::ServerBusy));
-        assert_eq!(table_a::<Rules>(&FINE, Ok(None), EMPTY), Admission::Admitted(None));
+        assert_eq!(table_a::<Rules>(&FINE, Ok(None), EMPTY, AT), Admission::Admitted(None));
     }
 
     /// ADM-14 [unit], STR-08 [unit]: a message waits exactly where the rules send it to the queue, a 65th
@@ -239,7 +255,7 @@ mod tests {
         let head = StartFacts { is_head: true, ..FINE };
         let no_slot = SlotFact::Refused { retry_after_ms: 7 };
         let answer = |facts: StartFacts, may_start, queue| match table_a::<Rules>(
-            &facts, may_start, queue,
+            &facts, may_start, queue, AT,
         ) {
             Admission::Queued => "queued",
             Admission::Admitted(_) => "admitted",
@@ -259,6 +275,8 @@ mod tests {
             (StartFacts { slot: no_slot, ..patient }, Ok(None), EMPTY, "queued"),
             (StartFacts { slot: no_slot, ..FINE }, Ok(None), EMPTY, "server_busy"),
             (StartFacts { storage_low: true, ..patient }, busy(), SOME, "storage_low"),
+            (StartFacts { rewrites: Some(AT), ..FINE }, busy(), EMPTY, "session_busy"),
+            (StartFacts { rewrites: Some(AT), ..FINE }, Ok(None), FULL, "admitted"),
             (head, Ok(None), FULL, "admitted"),
             (head, busy(), FULL, "session_busy"),
             (StartFacts { slot: no_slot, ..head }, Ok(None), SOME, "server_busy"),
@@ -271,7 +289,9 @@ mod tests {
     /// ACT-23 [unit]: a busy session names the run in the way, its phase, and whether to attach.
     #[test]
     fn a_busy_session_names_run_phase_and_attachable() {
-        let Admission::Refused(refusal) = table_a::<Rules>(&FINE, busy(), SOME) else { panic!() };
+        let Admission::Refused(refusal) = table_a::<Rules>(&FINE, busy(), SOME, AT) else {
+            panic!()
+        };
         assert_eq!(refusal.run_id, Some(RunId::new(9)));
         assert_eq!(refusal.phase, Some(Phase::Cancelling));
         assert_eq!(refusal.attachable, Some(false));

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::Phase;
 use super::limits::SELF_HEAL_MAX;
 use super::worker::CallResult;
-use crate::ids::AgentId;
+use crate::ids::{AgentId, Revision};
 use crate::instant::{Duration, Instant};
 
 /// What a worker's step is checked against: facts of its run at that very step (REG-07: only what is
@@ -79,6 +79,11 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
     /// May agent or model of the session be changed? (LIFE-03)
     fn may_change_agent(may_start: bool) -> bool {
         may_start
+    }
+
+    /// Is a rewrite made at the revision that its client saw, and at no other? (LIFE-04)
+    fn rewrites_at(expected: Revision, current: Revision) -> bool {
+        expected == current
     }
 
     /// May a write of this run change session, journal, cache or handle? (OWN-02, REC-05)

@@ -7,6 +7,7 @@ pub mod history;
 pub mod list;
 pub mod project;
 pub mod record;
+pub mod rewrite;
 pub mod scene;
 pub mod settle;
 pub mod usage;

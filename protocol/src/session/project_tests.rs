@@ -16,6 +16,7 @@ fn head() -> SessionHead {
         revision: Revision::new(9),
         transcript_generation: 0,
         transcript_generation_baseline: 0,
+        truncation_watermark: Revision::new(0),
         agent: "demo".to_owned(),
         model: None,
         archived: false,

@@ -23,6 +23,10 @@ pub struct SessionHead {
     pub transcript_generation: u64,
     /// Rows kept by the newest reduction (SDB-04).
     pub transcript_generation_baseline: u64,
+    /// The revision of the newest reduction: rows from before it that are not in the transcript were removed
+    /// (RST-07).
+    #[serde(default)]
+    pub truncation_watermark: Revision,
     /// The agent chosen for the session.
     pub agent: String,
     /// The model chosen for the session, where the agent offers a choice.

@@ -3,6 +3,7 @@
 use runwarden_protocol::ids::{Revision, RunId, SessionId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::session::record::Usage;
+use runwarden_protocol::session::rewrite::Reduction;
 
 use super::store::KeyUse;
 
@@ -26,6 +27,8 @@ pub struct SessionChange {
 pub enum Change {
     /// What people set.
     Fields(FieldsChange),
+    /// Rows of the transcript go (LIFE-05).
+    Reduction(Reduction),
     /// What a settled run used, learned after its terminal: it replaces the run's own value, in its row
     /// and in the sum of the session (USE-02).
     Usage {

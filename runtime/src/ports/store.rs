@@ -13,6 +13,7 @@ use runwarden_protocol::ids::{
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
 use runwarden_protocol::session::record::{Marker, SessionHead, StoredRow, Usage};
+use runwarden_protocol::session::rewrite::{Reduction, Target};
 use runwarden_protocol::wire::codes::Code;
 
 use super::agent::ContextMessage;
@@ -89,6 +90,13 @@ pub trait Store: Clone + Send + Sync + 'static {
         let _ = (session_id, agent);
         std::future::ready(Ok(None))
     }
+
+    /// The transcript as a rewrite of this row, or without one of the last turn, finds it, in one snapshot.
+    fn rewrite_target(
+        &self,
+        session_id: SessionId,
+        named: Option<MessageId>,
+    ) -> impl Future<Output = Result<Target, StoreFailure>> + Send;
 
     /// Reads a page of a run's journal after `after` (JRN-15).
     fn journal(
@@ -332,6 +340,8 @@ pub struct Admission {
     pub model: Option<String>,
     /// The idempotency key that names the effect; scope session.
     pub key: Option<KeyUse>,
+    /// What of the transcript goes with it; a compensation brings it back (ADM-15).
+    pub reduction: Option<Reduction>,
 }
 
 /// The one commit that ends a run: transcript and context, pending turn and active run cleared,

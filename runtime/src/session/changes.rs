@@ -54,10 +54,20 @@ impl<W: World, S: Store> Driver<W, S> {
             Some(_) => ChangeKind::Agent,
             None => ChangeKind::Description,
         };
-        let ask = self.hub.ask_id();
-        let what = Change::Fields(fields);
-        self.changes.insert(ask, PendingChange { reply: Some(reply), key, what });
+        let ask = self.await_change(reply, key, Change::Fields(fields));
         self.feed(Input::Change(changes::Change { ask, kind }));
+    }
+
+    /// Keeps a change until its commit is answered.
+    pub(super) fn await_change(
+        &mut self,
+        reply: ReplyTo,
+        key: Option<KeyUse>,
+        what: Change,
+    ) -> AskId {
+        let ask = self.hub.ask_id();
+        self.changes.insert(ask, PendingChange { reply: Some(reply), key, what });
+        ask
     }
 
     /// A run that is over: what its agent told after the settlement was issued becomes a commit of its own.
@@ -148,7 +158,7 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 
     /// As REQ-10, REQ-15 says: equal fields get the first reply again, others are refused.
-    fn repeat_update(&self, reply: ReplyTo, key: Option<KeyUse>, known: KeyRecord) {
+    pub(super) fn repeat_update(&self, reply: ReplyTo, key: Option<KeyUse>, known: KeyRecord) {
         if key.is_none_or(|key| key.fingerprint != known.fingerprint) {
             return reply.refuse(|refusal| refusal, Code::IdempotencyConflict);
         }
@@ -165,7 +175,7 @@ impl<W: World, S: Store> Driver<W, S> {
         }
     }
 
-    fn reply_updated(&self, reply: ReplyTo, revision: Revision) {
+    pub(super) fn reply_updated(&self, reply: ReplyTo, revision: Revision) {
         let updated = SessionUpdated {
             request_id: reply.request_id(),
             session_id: self.session_id.to_string(),

@@ -111,6 +111,7 @@ impl<W: World, S: Store> Driver<W, S> {
         match event {
             Event::TailRead(opening, _) => refuse(opening.into_reply()),
             Event::RunRead { reply, .. } => refuse(reply),
+            Event::TargetRead(rewriting, _) => refuse(rewriting.into_reply()),
             Event::SettledRead(asked, _) => refuse(asked.into_reply()),
             Event::Message(message) => {
                 if matches!(message, Message::SlotFreed) {
@@ -144,6 +145,7 @@ impl Message {
             | Self::GetStream { reply, .. }
             | Self::Send { reply, .. }
             | Self::Update { reply, .. }
+            | Self::Rewrite { reply, .. }
             | Self::Delete { reply, .. }
             | Self::RemoveQueued { reply, .. }
             | Self::ResumeQueue { reply, .. }

@@ -9,13 +9,14 @@ use std::task::{Context, Poll};
 use async_channel::{Receiver, Sender};
 use futures_lite::Stream;
 use runwarden_protocol::flight::Taken;
-use runwarden_protocol::ids::{AgentId, AskId, PayloadId, QuestionId, RunId, SessionId};
+use runwarden_protocol::ids::{AgentId, AskId, PayloadId, QuestionId, Revision, RunId, SessionId};
 use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::journal::row::Reason;
 use runwarden_protocol::machine::{Machine, Outbox, Reject};
 use runwarden_protocol::run::changes::Change;
 use runwarden_protocol::run::lineage::{Input, KnownRun, Lineage, Output};
 use runwarden_protocol::session::record::{SessionHead, Usage};
+use runwarden_protocol::session::rewrite::{Reduction, Target};
 use runwarden_protocol::session::scene::Scene;
 use runwarden_protocol::wire::structures::{ErrorData, Question, SessionItem};
 use serde_json::Value;
@@ -110,6 +111,8 @@ pub(super) struct RingFrame {
 pub(super) struct StartDetails {
     pub(super) text: Arc<str>,
     pub(super) key: Option<KeyUse>,
+    /// Of a rewrite: the revision its client saw, and what goes at that revision.
+    pub(super) rewrites: Option<(Revision, Reduction)>,
 }
 
 /// A question with what shows and answers it.
@@ -180,6 +183,7 @@ pub(super) enum Event {
     HeadRead(Result<Option<SessionHead>, StoreFailure>),
     ErrorsCounted(Result<u64, StoreFailure>),
     TailRead(super::open::Opening, Result<(SessionHead, ChainTail, Vec<String>), StoreFailure>),
+    TargetRead(super::rewriting::Rewriting, Result<Target, StoreFailure>),
     /// A run that is to be stopped and that the machine does not hold.
     RunRead {
         reply: ReplyTo,
@@ -328,6 +332,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Event::HeadRead(read) => self.head_read(read),
             Event::ErrorsCounted(read) => self.errors_counted(read),
             Event::TailRead(opening, read) => self.tail_read(opening, read),
+            Event::TargetRead(rewriting, read) => self.target_read(rewriting, read),
             Event::RunRead { reply, run_id, read } => self.run_read(reply, run_id, read),
             Event::SettledRead(asked, read) => self.settled_read(asked, read),
             Event::Message(message) => self.take(message),
@@ -349,8 +354,11 @@ impl<W: World, S: Store> Driver<W, S> {
                 self.get_stream(reply, entity_id, generation, known_seq);
             }
             Message::Send { reply, text, attachment_named, when_busy, key, remembered } => {
-                let start = StartDetails { text: text.into(), key };
+                let start = StartDetails { text: text.into(), key, rewrites: None };
                 self.send(reply, start, attachment_named, when_busy, remembered);
+            }
+            Message::Rewrite { reply, wanted, key, remembered } => {
+                self.rewrite(reply, wanted, key, remembered);
             }
             Message::RemoveQueued { reply, turn_id, key } => {
                 self.remove_queued(reply, turn_id, key);

@@ -9,6 +9,7 @@ mod ports;
 mod questions;
 mod queue;
 mod recording;
+mod rewriting;
 mod settled;
 mod steers;
 
@@ -28,6 +29,7 @@ use crate::ports::store::{KeyRecord, KeyUse, UnsettledRun};
 use crate::ports::{Store, World};
 
 pub(crate) use changes::choose;
+pub use rewriting::WantedRewrite;
 
 /// Where a session takes messages.
 #[derive(Clone, Debug)]
@@ -119,6 +121,17 @@ pub enum Message {
         reply: ReplyTo,
         /// The idempotency key.
         key: Option<KeyUse>,
+    },
+    /// `rewrite`.
+    Rewrite {
+        /// Who asks.
+        reply: ReplyTo,
+        /// What is to change.
+        wanted: WantedRewrite,
+        /// The idempotency key.
+        key: Option<KeyUse>,
+        /// What the store remembers under the key.
+        remembered: Option<KeyRecord>,
     },
     /// `remove_queued`.
     RemoveQueued {

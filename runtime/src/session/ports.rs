@@ -58,6 +58,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     agent: run.agent.clone(),
                     model: run.model.clone(),
                     key: start.key.clone(),
+                    reduction: start.rewrites.map(|(_, reduction)| reduction),
                 };
                 self.commit(run_id, Commit::Admit(admission));
             }

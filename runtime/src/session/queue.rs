@@ -98,6 +98,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     agent,
                     model,
                     key: None,
+                    reduction: None,
                 };
                 Ok((store.commit(Commit::Admit(admission)).await?, text))
             };
@@ -113,7 +114,7 @@ impl<W: World, S: Store> Driver<W, S> {
         let committed = match admitted {
             Ok((committed, text)) => {
                 if let Some(run) = self.runs.get_mut(&run_id) {
-                    run.start = Some(StartDetails { text, key: None });
+                    run.start = Some(StartDetails { text, key: None, rewrites: None });
                 }
                 Some((committed.revision, committed.terminal_seq))
             }
@@ -243,6 +244,7 @@ impl<W: World, S: Store> Driver<W, S> {
             slot: self.acquire_slot(self.head.owner, run_id),
             when_busy: WhenBusy::Reject,
             is_head: true,
+            rewrites: None,
         };
         let Choice { agent, model } = self.choice_in_force();
         self.runs.insert(run_id, RunState::new(agent, model));

@@ -12,6 +12,7 @@ import { Lifecycle } from "./control/lifecycle.js";
 import { Messages } from "./control/messages.js";
 import { Questions } from "./control/questions.js";
 import { QueueControl } from "./control/queue.js";
+import { Rewrites } from "./control/rewrites.js";
 import { Drafts } from "./drafts.js";
 import { DEMO_EXAMPLES } from "./examples.js";
 import { ErrorStore } from "./errors.js";
@@ -72,6 +73,7 @@ export class App {
     this.#lifecycle = new Lifecycle(host);
     this.#agentControl = new Agents(host, () => this.agents);
     this.queueControl = new QueueControl(host, this.drafts);
+    this.rewrites = new Rewrites(host);
     this.#questions = new Questions(host);
     this.#errorCards = new ErrorCards(host, () => this.errors);
   }

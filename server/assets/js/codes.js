@@ -16,6 +16,8 @@ const TEXTS = {
   server_stopping: "The server is stopping. Try again shortly.",
   idempotency_conflict: "This was already sent with other content.",
   session_busy: "The agent is still working in this session. Stop it or wait for it to end.",
+  regeneration_stale: "The conversation changed meanwhile. Look at it again, then repeat this.",
+  regeneration_unsupported: "This agent cannot go back in a conversation.",
   session_rotated: "This conversation continues in another session.",
   runtime_stale: "The agent changed since it was loaded. Send again.",
   compression_recovery_required: "This session is being recovered. Try again shortly.",

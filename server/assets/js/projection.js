@@ -71,12 +71,15 @@ export class Projection {
   /** Takes a list entry or push of this session; older ones are ignored. */
   updateItem(item) {
     if (this.item !== null && item.session_revision < this.item.session_revision) return [];
+    const reduced = this.item !== null && item.transcript_generation !== this.item.transcript_generation;
     this.item = item;
     if (item.run === null) this.run = null;
     else this.#setRun(item.run.run_id, item.run.phase, this.run?.since ?? null);
     if (!this.opened) return [];
     const queued = this.queue.update({ length: item.queue_length, held: item.queue_held, revision: item.session_revision });
-    return item.session_revision <= this.history.revision ? queued : [...queued, ...this.history.invalidate()];
+    if (item.session_revision <= this.history.revision) return queued;
+    // What was removed must not stay on screen, wherever the person reads.
+    return [...queued, ...(reduced && this.history.detached ? this.history.reset() : this.history.invalidate())];
   }
 
   /** This window's choice of agent was taken; the list entry that says so may still be on its way. */
@@ -202,6 +205,13 @@ export class Projection {
     const rows = this.history.rows;
     if (rows.some((row) => row.message_id === ack.message_id)) this.#forget(localId);
     return [];
+  }
+
+  /** A rewrite of this window began a turn (LIFE-05). */
+  rewritten(ack) {
+    this.#setRun(ack.run_id, this.run?.run_id === ack.run_id ? this.run.phase : "starting", ack.pending_started_at);
+    const effects = this.#meet(ack.run_id);
+    return effects.length > 0 ? effects : this.history.invalidate();
   }
 
   /** The submit had no effect; its text goes back to the composer (UIX-18). */

@@ -28,6 +28,7 @@ export const ACTIONS = {
   load_history: { kind: "load", replies: ["history_page"] },
   get_stream: { kind: "load", replies: ["stream_state"] },
   send_message: { kind: "run", replies: ["message_ack"] },
+  rewrite: { kind: "run", replies: ["message_ack", "session_updated"] },
   stop_run: { kind: "run", replies: ["stop_result"] },
   steer_run: { kind: "run", replies: ["steer_result"] },
   list_queue: { kind: "read", replies: ["queue_list"] },

@@ -11,7 +11,8 @@ import { itemsOfRow } from "./scene.js";
  */
 export function timeline(projection, errors) {
   const rows = projection.history.rows.filter((row) => row.role !== "root");
-  const entries = rows.map(rowEntry);
+  const settled = rows.map(rowEntry);
+  const entries = projection.maySend ? offer(settled) : settled;
   if (!projection.history.detached) {
     for (const entry of projection.optimistic) entries.push(sendingEntry(entry));
     for (const scene of projection.scenes.values()) {
@@ -78,4 +79,19 @@ function errorIndex(entries, record) {
     else if (kind === "error" ? Date.parse(entries[i].record.occurred_at) <= at : createdAt <= at) index = i + 1;
   }
   return index;
+}
+
+/** What may be done to each settled row, while nothing runs (LIFE-03): the last turn is told apart by how it ended. */
+function offer(entries) {
+  return entries.map((entry, i) => {
+    const actions = actionsOf(entry, i === entries.length - 1);
+    return actions.length === 0 ? entry : { ...entry, actions, version: `${entry.version}:${actions.join()}` };
+  });
+}
+
+function actionsOf({ kind, status }, isLast) {
+  if (kind === "user") return isLast ? ["edit", "retry"] : ["edit"];
+  if (kind === "answer" && isLast) return [status === "completed" ? "regenerate" : "retry"];
+  if (kind === "answer") return ["truncate"];
+  return isLast ? ["retry"] : [];
 }

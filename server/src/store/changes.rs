@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use super::column::Column;
 use super::commits::{committed, known_run};
 use super::fault::Fault;
-use super::{journal, keys, sessions};
+use super::{journal, keys, rewrite, sessions};
 
 /// Carries out one change inside the caller's transaction.
 pub(super) fn carry_out(
@@ -22,6 +22,7 @@ pub(super) fn carry_out(
     head.revision = head.revision.plus(1);
     match &change.what {
         Change::Fields(fields) => set_fields(&mut head, fields.clone()),
+        Change::Reduction(reduction) => rewrite::reduce(connection, &mut head, *reduction, None)?,
         Change::Usage { run_id, usage } => replace_usage(connection, &mut head, *run_id, *usage)?,
     }
     sessions::update(connection, &head)?;

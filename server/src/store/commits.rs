@@ -18,7 +18,7 @@ use super::column::Column;
 use super::errors;
 use super::fault::{Fault, misuse};
 use super::journal::{self, TurnStep};
-use super::{changes, conversations, deletion, keys, messages, queue, sessions};
+use super::{changes, conversations, deletion, keys, messages, queue, rewrite, sessions};
 
 /// Settlements kept per session (OWN-15).
 const SETTLEMENTS_KEPT: u64 = 64;
@@ -88,6 +88,7 @@ fn create_session(connection: &Connection, new: &NewSession) -> Result<Committed
         revision: Revision::new(1),
         transcript_generation: 0,
         transcript_generation_baseline: 0,
+        truncation_watermark: Revision::ZERO,
         agent: new.agent.clone(),
         model: new.model.clone(),
         archived: false,
@@ -135,8 +136,11 @@ fn admit(connection: &Connection, admission: &Admission) -> Result<Committed, Fa
         agent: admission.agent.clone(),
         model: admission.model.clone(),
     });
-    sessions::update(connection, &head)?;
     let (run_id, turn_id, at) = (admission.run_id, admission.turn_id, admission.at);
+    if let Some(reduction) = admission.reduction {
+        rewrite::reduce(connection, &mut head, reduction, Some(run_id))?;
+    }
+    sessions::update(connection, &head)?;
     journal::insert_run(connection, run_id, admission.session_id, turn_id, at)?;
     let run = known_run(connection, admission.session_id, run_id)?;
     journal::insert_step(connection, (run_id, &run), TurnStep::Submitted, at)?;
@@ -195,6 +199,7 @@ fn settle(connection: &Connection, settlement: &Settlement) -> Result<Committed,
     let seq = journal::terminate(connection, run_id, &run, outcome, reason, at)?;
     close_run(connection, (run_id, &run), outcome, reason, settlement.usage, at)?;
     record_settlement(connection, settlement)?;
+    rewrite::forget_replaced(connection, run_id)?;
     if settlement.recovery {
         record_recovery(connection, settlement, rows_before, head.message_count)?;
     }
@@ -217,6 +222,7 @@ fn compensate(
     }
     let mut head = sessions::head_at(connection, session_id, expected)?;
     head.revision = head.revision.plus(1);
+    rewrite::restore(connection, &mut head, run_id)?;
     if let Some(pending) = head.pending.take_if(|pending| pending.run_id == run_id) {
         if head.message_count == 0 && head.title == first_title(&pending.text) {
             head.title.clear();

@@ -14,9 +14,11 @@ use super::fault::Fault;
 use super::{journal, keys, sessions};
 
 /// What is kept by session alone.
-const OF_SESSION: [&str; 8] = [
+const OF_SESSION: [&str; 10] = [
     "DELETE FROM queue WHERE session_id = ?1",
     "DELETE FROM messages WHERE session_id = ?1",
+    "DELETE FROM replaced WHERE session_id = ?1",
+    "DELETE FROM reductions WHERE session_id = ?1",
     "DELETE FROM conversations WHERE session_id = ?1",
     "DELETE FROM settlements WHERE session_id = ?1",
     "DELETE FROM provenance WHERE session_id = ?1",

@@ -160,7 +160,7 @@ const fn role_name(role: Role) -> &'static str {
     }
 }
 
-fn role_named(name: &str) -> rusqlite::Result<Role> {
+pub(super) fn role_named(name: &str) -> rusqlite::Result<Role> {
     [Role::User, Role::Assistant, Role::System]
         .into_iter()
         .find(|&role| role_name(role) == name)

@@ -18,6 +18,7 @@ mod messages;
 mod meta;
 mod open;
 mod queue;
+mod rewrite;
 mod schema;
 mod sessions;
 #[cfg(test)]
@@ -30,9 +31,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use async_channel::Sender;
-use runwarden_protocol::ids::{PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
+use runwarden_protocol::ids::{MessageId, PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::session::record::SessionHead;
+use runwarden_protocol::session::rewrite::Target;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::agent::ContextMessage;
 use runwarden_runtime::ports::store::{
@@ -227,6 +229,14 @@ impl Store for SqliteStore {
         agent: String,
     ) -> Result<Option<String>, StoreFailure> {
         self.read(move |connection| Ok(conversations::find(connection, session_id, &agent)?)).await
+    }
+
+    async fn rewrite_target(
+        &self,
+        session_id: SessionId,
+        named: Option<MessageId>,
+    ) -> Result<Target, StoreFailure> {
+        self.read(move |connection| rewrite::target(connection, session_id, named)).await
     }
 
     async fn journal(&self, run_id: RunId, after: Seq) -> Result<JournalPage, StoreFailure> {

@@ -33,7 +33,47 @@ ALTER TABLE keys ADD COLUMN position INTEGER;
 ALTER TABLE keys ADD COLUMN text TEXT;
 ",
     DELETIONS,
+    "ALTER TABLE sessions ADD COLUMN truncation_watermark INTEGER NOT NULL DEFAULT 0;
+",
+    REPLACED,
 ];
+
+/// What a rewrite replaced, until the turn behind it is over; also a part of [`SESSIONS`].
+pub(super) const REPLACED: &str = "CREATE TABLE replaced (
+    replaced_by INTEGER NOT NULL,
+    session_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    message_id INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    status TEXT NOT NULL,
+    predecessor INTEGER,
+    created_at INTEGER NOT NULL,
+    body TEXT,
+    run_id INTEGER NOT NULL,
+    agent TEXT,
+    model TEXT,
+    has_usage INTEGER NOT NULL,
+    usage_input INTEGER,
+    usage_output INTEGER,
+    usage_cached INTEGER,
+    usage_cost INTEGER,
+    usage_context_used INTEGER,
+    usage_context_max INTEGER,
+    items TEXT NOT NULL,
+    marker TEXT,
+    session_revision INTEGER NOT NULL,
+    PRIMARY KEY (replaced_by, position)
+) WITHOUT ROWID;
+CREATE TABLE reductions (
+    replaced_by INTEGER PRIMARY KEY NOT NULL,
+    session_id INTEGER NOT NULL,
+    message_count INTEGER NOT NULL,
+    head_id INTEGER,
+    generation INTEGER NOT NULL,
+    baseline INTEGER NOT NULL,
+    watermark INTEGER NOT NULL
+) WITHOUT ROWID;
+";
 
 /// What deleted sessions leave for a while, and what finds their runs; also a part of [`SESSIONS`].
 pub(super) const DELETIONS: &str = "CREATE INDEX runs_by_session ON runs (session_id);
@@ -101,7 +141,8 @@ CREATE TABLE sessions (
     pending_agent TEXT,
     pending_model TEXT,
     queue_length INTEGER NOT NULL DEFAULT 0,
-    queue_held TEXT
+    queue_held TEXT,
+    truncation_watermark INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX sessions_by_activity ON sessions (archived, activity_at, session_id);
 CREATE INDEX sessions_waiting ON sessions (session_id)
@@ -203,6 +244,41 @@ CREATE TABLE turn_journal (
     at INTEGER NOT NULL,
     outcome TEXT,
     PRIMARY KEY (turn_id, step)
+) WITHOUT ROWID;
+
+CREATE TABLE replaced (
+    replaced_by INTEGER NOT NULL,
+    session_id INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    message_id INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    status TEXT NOT NULL,
+    predecessor INTEGER,
+    created_at INTEGER NOT NULL,
+    body TEXT,
+    run_id INTEGER NOT NULL,
+    agent TEXT,
+    model TEXT,
+    has_usage INTEGER NOT NULL,
+    usage_input INTEGER,
+    usage_output INTEGER,
+    usage_cached INTEGER,
+    usage_cost INTEGER,
+    usage_context_used INTEGER,
+    usage_context_max INTEGER,
+    items TEXT NOT NULL,
+    marker TEXT,
+    session_revision INTEGER NOT NULL,
+    PRIMARY KEY (replaced_by, position)
+) WITHOUT ROWID;
+CREATE TABLE reductions (
+    replaced_by INTEGER PRIMARY KEY NOT NULL,
+    session_id INTEGER NOT NULL,
+    message_count INTEGER NOT NULL,
+    head_id INTEGER,
+    generation INTEGER NOT NULL,
+    baseline INTEGER NOT NULL,
+    watermark INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE settlements (

@@ -263,3 +263,39 @@ test("equal failures toast once per five seconds, known and owned ones never, al
 function keysOf(machine) {
   return timeline.timeline(machine, []).map((entry) => entry.key);
 }
+
+test("an entry that was on its way when its session was deleted brings nothing back", () => {
+  const list = new sessions.SessionList();
+  list.put(item(1));
+  list.remove("s");
+  list.put(item(2));
+  list.page({ sessions: [item(2), { ...item(1), session_id: "t" }], next_cursor: null }, true);
+  assert.deepEqual(list.items.map((each) => each.session_id), ["t"]);
+});
+
+test("settled rows offer what can be done to them, and only while nothing runs", () => {
+  const { machine } = open();
+  const rows = [row("q1", "user"), row("a1", "assistant"), row("q2", "user"), row("a2", "assistant", { status: "failed" })];
+  machine.page(page(1, rows));
+  machine.updateItem(item(1));
+  const offered = () => timeline.timeline(machine, []).map((entry) => entry.actions ?? null);
+  assert.deepEqual(offered(), [["edit"], ["truncate"], ["edit"], ["retry"]]);
+  machine.updateItem(item(2, { status: "running", run: { run_id: "r", phase: "running" } }));
+  assert.deepEqual(offered(), [null, null, null, null]);
+  machine.updateItem(item(3));
+  machine.page(page(3, rows.slice(0, 2)));
+  assert.deepEqual(offered(), [["edit"], ["regenerate"]]);
+  machine.page(page(3, [row("q1", "user")]));
+  assert.deepEqual(offered(), [["edit", "retry"]]);
+});
+
+test("the turn of a rewrite shows behind the rows that are left", () => {
+  const { machine } = open();
+  machine.page(page(1, [row("q1", "user"), row("a1", "assistant")]));
+  machine.updateItem(item(1, { transcript_generation: 0 }));
+  assert.deepEqual(kinds(machine.rewritten({ run_id: "r", pending_started_at: 5 })), ["load_latest"]);
+  machine.frame("stream_text", text(1, 0, "new"));
+  assert.equal(timeline.timeline(machine, []).some((entry) => entry.kind === "live"), false, "its prompt is read first");
+  machine.page(page(2, [row("q2", "user")]));
+  assert.deepEqual(timeline.timeline(machine, []).map((entry) => entry.key), ["row:q2", "live:r"]);
+});

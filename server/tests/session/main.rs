@@ -9,6 +9,7 @@ mod errors;
 mod fake_openai;
 #[path = "../support/hostile_acp.rs"]
 mod hostile_acp;
+mod limits;
 mod lists;
 mod processes;
 mod questions;
@@ -16,6 +17,7 @@ mod queue;
 mod races;
 mod reconnect;
 mod repeated;
+mod rewriting;
 mod runs;
 mod silence;
 mod steer;

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 use serde_json::Value;
 
@@ -109,6 +110,20 @@ impl Stored {
     pub(crate) fn recoveries_of(&self, run: &str) -> usize {
         let sql = "SELECT recorded FROM provenance WHERE run_id = ?1";
         self.read(sql, column(run, "run_"), |_| ()).len()
+    }
+
+    /// Everything that is recorded of the recoveries of a run, by column (RST-06).
+    pub(crate) fn provenance_of(&self, run: &str) -> Vec<Value> {
+        let sql = "SELECT * FROM provenance WHERE run_id = ?1";
+        self.read(sql, column(run, "run_"), |row| {
+            let names: Vec<String> =
+                row.as_ref().column_names().into_iter().map(str::to_owned).collect();
+            let value = |name: &str| match row.get_ref(name).unwrap() {
+                ValueRef::Integer(number) => Value::from(number),
+                other => Value::from(other.as_str().unwrap()),
+            };
+            Value::Object(names.iter().map(|name| (name.clone(), value(name))).collect())
+        })
     }
 
     /// How many runs no settlement is recorded for.

@@ -11,6 +11,7 @@ mod questions;
 mod queue;
 mod random;
 mod recovery;
+mod rewriting;
 mod starts;
 mod steers;
 mod stops;

@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::AskId;
+use crate::ids::{AskId, Revision};
 use crate::run::guards::{Guards, Rules};
 use crate::run::limits::RUN_ENTRIES_MAX;
 
@@ -40,6 +40,12 @@ pub enum ChangeKind {
     /// Agent or model: refused while no turn may start (LIFE-03), and the cached agent is another one's
     /// afterwards.
     Agent,
+    /// Rows of the transcript go, at the revision the client saw (LIFE-04): refused while no turn may start
+    /// (LIFE-03), and the cached agent knows what is gone.
+    Rewrite {
+        /// The revision.
+        expected: Revision,
+    },
     /// What a settled run used, learned after its terminal (USE-02).
     Usage,
 }
@@ -54,11 +60,15 @@ pub enum Input {
         change: Change,
         /// What `may_start` answers.
         may_start: bool,
+        /// The session's revision.
+        revision: Revision,
     },
     /// No other commit is unanswered: the next one may be issued.
     MayIssue {
         /// What `may_start` answers.
         may_start: bool,
+        /// The session's revision.
+        revision: Revision,
     },
     /// The commit was answered: committed.
     Committed {
@@ -100,6 +110,8 @@ pub enum Output {
 pub enum Obstacle {
     /// `may_start` is false.
     Busy,
+    /// The session is at another revision than the client saw.
+    Stale,
     /// Too many wait.
     Full,
     /// The store did not take it.

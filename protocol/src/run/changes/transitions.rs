@@ -1,5 +1,5 @@
 use super::state::{CHANGES_WAITING_MAX, Change, ChangeKind, Changes, Input, Obstacle, Output};
-use crate::ids::AskId;
+use crate::ids::{AskId, Revision};
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
 use crate::run::guards::Guards;
@@ -17,8 +17,12 @@ impl<G: Guards> Machine for Changes<G> {
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         match (self.in_flight, input) {
-            (_, Input::Asked { change, may_start }) => return self.ask(change, may_start, out),
-            (None, Input::MayIssue { may_start }) => self.issue(may_start, out),
+            (_, Input::Asked { change, may_start, revision }) => {
+                return self.ask(change, (may_start, revision), out);
+            }
+            (None, Input::MayIssue { may_start, revision }) => {
+                self.issue((may_start, revision), out)
+            }
             (Some(change), Input::Committed { ask }) if change.ask == ask => {
                 self.in_flight = None;
                 out.push(Output::Done(change));
@@ -71,7 +75,7 @@ impl<G: Guards> Changes<G> {
     fn ask(
         &mut self,
         change: Change,
-        may_start: bool,
+        now: (bool, Revision),
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         if self.holds(change.ask) {
@@ -79,11 +83,13 @@ impl<G: Guards> Changes<G> {
         }
         let ask = change.ask;
         let bound = match change.kind {
-            ChangeKind::Description | ChangeKind::Agent => CHANGES_WAITING_MAX,
+            ChangeKind::Description | ChangeKind::Agent | ChangeKind::Rewrite { .. } => {
+                CHANGES_WAITING_MAX
+            }
             ChangeKind::Usage => Self::WAITING_MAX,
         };
-        if !Self::is_allowed(change, may_start) {
-            out.push(Output::Refused { ask, obstacle: Obstacle::Busy });
+        if let Some(obstacle) = Self::obstacle(change, now) {
+            out.push(Output::Refused { ask, obstacle });
         } else if self.waiting.len() >= bound {
             out.push(Output::Refused { ask, obstacle: Obstacle::Full });
         } else {
@@ -92,22 +98,28 @@ impl<G: Guards> Changes<G> {
         Ok(())
     }
 
-    fn issue(&mut self, may_start: bool, out: &mut Outbox<Output>) {
+    fn issue(&mut self, now: (bool, Revision), out: &mut Outbox<Output>) {
         while let Some(change) = self.waiting.pop_front() {
             let ask = change.ask;
-            if Self::is_allowed(change, may_start) {
+            let Some(obstacle) = Self::obstacle(change, now) else {
                 self.in_flight = Some(change);
                 out.push(Output::Issue { ask });
                 return;
-            }
-            out.push(Output::Refused { ask, obstacle: Obstacle::Busy });
+            };
+            out.push(Output::Refused { ask, obstacle });
         }
     }
 
-    fn is_allowed(change: Change, may_start: bool) -> bool {
+    /// What stands in the way of a change now, in the order of table A: an older revision, then a run.
+    fn obstacle(change: Change, (may_start, revision): (bool, Revision)) -> Option<Obstacle> {
         match change.kind {
-            ChangeKind::Agent => G::may_change_agent(may_start),
-            ChangeKind::Description | ChangeKind::Usage => true,
+            ChangeKind::Rewrite { expected } if !G::rewrites_at(expected, revision) => {
+                Some(Obstacle::Stale)
+            }
+            ChangeKind::Agent | ChangeKind::Rewrite { .. } => {
+                (!G::may_change_agent(may_start)).then_some(Obstacle::Busy)
+            }
+            ChangeKind::Description | ChangeKind::Usage => None,
         }
     }
 

@@ -20,7 +20,8 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         let may_start = self.may_start(now).is_ok();
-        self.drive_changes(now, changes::Input::Asked { change, may_start }, out)
+        let revision = self.record.revision();
+        self.drive_changes(now, changes::Input::Asked { change, may_start, revision }, out)
     }
 
     pub(super) fn change_committed(
@@ -53,7 +54,8 @@ impl<G: Guards> Lineage<G> {
     pub(super) fn issue_change(&mut self, now: Instant, out: &mut Outbox<Output>) {
         if self.changes.is_waiting() && self.is_between_commits() {
             let may_start = self.may_start(now).is_ok();
-            self.drive_changes(now, changes::Input::MayIssue { may_start }, out)
+            let revision = self.record.revision();
+            self.drive_changes(now, changes::Input::MayIssue { may_start, revision }, out)
                 .expect("a change is issued only while none is unanswered");
         }
     }
@@ -77,7 +79,11 @@ impl<G: Guards> Lineage<G> {
                     let revision = self.record.revision();
                     let answer = ChangeAnswer::Committed { revision };
                     out.push(Output::ChangeAnswered { ask, answer });
-                    if let (ChangeKind::Agent, Some(agent)) = (kind, self.cache) {
+                    let is_other = match kind {
+                        ChangeKind::Agent | ChangeKind::Rewrite { .. } => true,
+                        ChangeKind::Description | ChangeKind::Usage => false,
+                    };
+                    if let Some(agent) = self.cache.filter(|_| is_other) {
                         self.retire(agent, out);
                     }
                 }
@@ -95,6 +101,7 @@ impl<G: Guards> Lineage<G> {
             Obstacle::Store => return ChangeAnswer::Failed,
             Obstacle::Full => StartRefusal::of(Code::ServerBusy),
             Obstacle::Deleted => StartRefusal::of(Code::SessionUnknown),
+            Obstacle::Stale => StartRefusal::of(Code::RegenerationStale),
             Obstacle::Busy => self.busy(now),
         };
         ChangeAnswer::Refused(refusal)

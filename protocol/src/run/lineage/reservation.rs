@@ -60,7 +60,12 @@ impl<G: Guards> Lineage<G> {
             self.drive_queue(now, queue::Input::HeadRefused { code }, out);
             return self.answer_start(start, StartAnswer::Refused(self.busy(now)), out);
         }
-        let answer = match table_a::<G>(&start.facts, self.may_start(now), self.queue_fact()) {
+        let answer = match table_a::<G>(
+            &start.facts,
+            self.may_start(now),
+            self.queue_fact(),
+            self.record.revision(),
+        ) {
             Admission::Queued => return self.enqueue(now, start, is_next, out),
             Admission::Admitted(_) if !is_head && !is_next && self.is_changing() => {
                 return self.wait(Asked::Start(start), out);
@@ -124,6 +129,7 @@ impl<G: Guards> Lineage<G> {
         let mut entry = RunEntry::reserved(now, run_id, turn_id, stage, &self.limits);
         let is_head = facts.is_head;
         entry.is_head = is_head;
+        entry.rewrites = facts.rewrites.is_some();
         self.runs.push(entry);
         out.push(Output::Admit { run_id, turn_id, expected, is_head, at: now });
     }
@@ -156,6 +162,10 @@ impl<G: Guards> Lineage<G> {
                 self.turn(i, turn_journal::Input::Submitted);
                 if self.runs[i].is_head {
                     self.drive_queue(now, queue::Input::HeadAccepted, out);
+                }
+                if let Some(agent) = self.cache.filter(|_| self.runs[i].rewrites) {
+                    // It knows what the rewrite removed (LIFE-05).
+                    self.retire(agent, out);
                 }
                 self.runs[i].stage = Stage::Launching { ask };
                 out.push(Output::SessionChanged { revision });
@@ -362,6 +372,7 @@ impl<G: Guards> RunEntry<G> {
             retry_at: None,
             slot: true,
             is_head: false,
+            rewrites: false,
         }
     }
 }

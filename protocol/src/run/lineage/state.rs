@@ -126,6 +126,9 @@ pub(super) struct RunEntry<G: Guards> {
     /// Whether its turn was the head of the queue.
     #[serde(default)]
     pub(super) is_head: bool,
+    /// Whether its turn began with a rewrite.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) rewrites: bool,
 }
 
 /// A change that waits for its turn.

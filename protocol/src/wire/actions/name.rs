@@ -221,6 +221,7 @@ impl ActionName {
             | Self::SendMessage
             | Self::StopRun
             | Self::SteerRun
+            | Self::Rewrite
             | Self::ListQueue
             | Self::RemoveQueued
             | Self::ResumeQueue
@@ -233,7 +234,6 @@ impl ActionName {
             | Self::GetDetail
             | Self::ListBranches
             | Self::SetHead
-            | Self::Rewrite
             | Self::ListJobs
             | Self::JobCommand
             | Self::ManageList

@@ -202,6 +202,14 @@ pub enum RewriteOperation {
 }
 
 impl RewriteOperation {
+    /// Whether a turn begins behind it (LIFE-05).
+    pub const fn starts_turn(self) -> bool {
+        match self {
+            Self::Edit | Self::Regenerate | Self::Retry => true,
+            Self::Undo | Self::Clear | Self::Truncate => false,
+        }
+    }
+
     /// Whether it happens at a message.
     pub const fn names_message(self) -> bool {
         match self {

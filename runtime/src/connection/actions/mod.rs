@@ -8,6 +8,7 @@ mod history;
 mod list;
 mod queue;
 mod results;
+mod rewrite;
 mod runs;
 mod session;
 mod target;
@@ -70,6 +71,7 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         Action::GetStream(fields) => session::get_stream(&hub, fields, reply).await,
         Action::SendMessage(fields) => runs::send_message(&hub, fields, reply).await,
         Action::SteerRun(fields) => runs::steer(&hub, fields, reply).await,
+        Action::Rewrite(fields) => rewrite::rewrite(&hub, fields, reply).await,
         Action::StopRun(fields) => runs::stop(&hub, fields, reply).await,
         Action::ListQueue(fields) => queue::list(&hub, fields, reply).await,
         Action::RemoveQueued(fields) => queue::remove(&hub, fields, reply).await,
@@ -85,7 +87,6 @@ async fn handle<W: World, S: Store>(hub: Hub<W, S>, received: Arc<Received>, rep
         | Action::GetDetail(_)
         | Action::ListBranches(_)
         | Action::SetHead(_)
-        | Action::Rewrite(_)
         | Action::ListJobs(_)
         | Action::JobCommand(_)
         | Action::ManageList(_)

@@ -171,6 +171,7 @@ fn new_head(session: NewSession, committed: Committed) -> SessionHead {
         revision,
         transcript_generation: 0,
         transcript_generation_baseline: 0,
+        truncation_watermark: Revision::ZERO,
         agent: session.agent,
         model: session.model,
         archived: false,

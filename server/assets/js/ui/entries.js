@@ -1,6 +1,7 @@
 /** One view per kind of transcript entry. */
 
 import { detailOf, textOfCode } from "../codes.js";
+import { actionsBar, messageEditor } from "./actions.js";
 import { h, icon, Keyed, setText, show } from "./dom.js";
 import { contextFact, duration, timeTexts, usageFacts } from "./format.js";
 import { itemView } from "./items.js";
@@ -13,17 +14,41 @@ const MARKERS = { cancelled: "Stopped", interrupted: "Interrupted", failed: "Fai
 
 /** Creates the view of a timeline entry. */
 export function entryView(app, entry) {
-  if (entry.kind === "user") return userView(entry);
-  if (entry.kind === "marker") return markerView();
+  if (entry.kind === "user") return userView(app, entry);
+  if (entry.kind === "marker") return markerView(app);
   if (entry.kind === "error") return errorView(app);
   return answerView(app, entry);
 }
 
-function userView(first) {
+/** Carries out an action that needs no further word. */
+function rewrite(app, op, entry) {
+  app.rewrites.run(op, { messageId: entry.row.message_id });
+}
+
+function userView(app, first) {
   const text = h("div", { class: "bubble" });
   const note = h("p", { class: "bubble-note", role: "status" });
-  const node = h("li", { class: "entry user" }, h("h2", { class: "visually-hidden" }, "You"), text, note);
+  const actions = actionsBar((name, entry) => (name === "edit" ? edit(entry) : rewrite(app, name, entry)));
+  const node = h("li", { class: "entry user" }, h("h2", { class: "visually-hidden" }, "You"), text, note, actions.node);
   let state = first;
+  let editor = null;
+  const close = () => {
+    editor?.node.remove();
+    editor = null;
+    show(text, true);
+    actions.update(state);
+  };
+  const edit = (entry) => {
+    const send = (words) => {
+      editor.busy(true);
+      app.rewrites.run("edit", { messageId: entry.row.message_id, text: words }, (done) => (done ? close() : editor?.busy(false)));
+    };
+    editor = messageEditor({ text: entry.text, followed: !entry.actions.includes("retry"), send, close });
+    show(text, false);
+    show(actions.node, false);
+    text.after(editor.node);
+    editor.focus();
+  };
   return {
     node,
     continues: (entry) => entry.kind === "user" && state.row === null && entry.text === state.text,
@@ -33,18 +58,21 @@ function userView(first) {
       node.dataset.status = entry.status;
       setText(note, entry.status === "unknown" ? "Not confirmed yet. Checking with the server…" : "");
       show(note, entry.status === "unknown");
+      if (editor === null) actions.update(entry);
     },
   };
 }
 
-function markerView() {
+function markerView(app) {
   const label = h("span", {});
-  const node = h("li", { class: "entry divider" }, label);
+  const actions = actionsBar((name, entry) => rewrite(app, name, entry));
+  const node = h("li", { class: "entry divider" }, label, actions.node);
   return {
     node,
     update(entry) {
       node.dataset.marker = entry.marker ?? "note";
       setText(label, MARKERS[entry.marker] ?? entry.text);
+      actions.update(entry);
     },
   };
 }
@@ -54,7 +82,8 @@ function answerView(app, first) {
   const items = new Keyed(parts, (entry) => partView(app, entry));
   const foot = h("footer", { class: "answer-foot" });
   const status = phaseLine();
-  const node = h("li", { class: "entry answer" }, h("h2", { class: "visually-hidden" }, "Agent"), parts, status.node, foot);
+  const actions = actionsBar((name, entry) => rewrite(app, name, entry));
+  const node = h("li", { class: "entry answer" }, h("h2", { class: "visually-hidden" }, "Agent"), parts, status.node, foot, actions.node);
   let ids = new Set();
   let live = first.kind === "live";
   return {
@@ -67,6 +96,7 @@ function answerView(app, first) {
       items.update(partsOf(entry));
       status.update(entry);
       footOf(foot, entry);
+      actions.update(entry);
     },
   };
 }

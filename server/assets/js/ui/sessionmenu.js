@@ -8,9 +8,11 @@ export class SessionMenu {
 
   constructor(app) {
     this.#app = app;
+    this.undo = this.#item("undo", "Take back the last message", () => this.#undo());
+    this.clear = this.#item("cross", "Clear the conversation…", () => this.#clear());
     this.remove = this.#item("trash", "Delete session…", () => this.#delete());
     this.summary = h("summary", { class: "quiet", "aria-label": "Session actions" }, icon("more"));
-    this.node = h("details", { class: "session-menu", hidden: true }, this.summary, h("div", { class: "menu-items" }, this.remove));
+    this.node = h("details", { class: "session-menu", hidden: true }, this.summary, h("div", { class: "menu-items" }, this.undo, this.clear, this.remove));
     this.node.addEventListener("keydown", (event) => this.#key(event));
     document.addEventListener("pointerdown", (event) => { if (!this.node.contains(event.target)) this.#close(); });
   }
@@ -20,6 +22,8 @@ export class SessionMenu {
     const shown = projection !== null;
     show(this.node, shown);
     if (!shown) this.#close();
+    const empty = !shown || projection.history.rows.length === 0;
+    for (const button of [this.undo, this.clear]) button.disabled = empty || !this.#app.rewrites.ready;
     const deleting = pending.has("delete");
     this.remove.disabled = deleting || !this.#app.connected;
     setAttribute(this.remove, "aria-busy", deleting ? "true" : null);
@@ -39,6 +43,17 @@ export class SessionMenu {
     event.stopPropagation();
     this.#close();
     this.summary.focus();
+  }
+
+  /** The last message and its answer go; its text is a draft again. */
+  #undo() {
+    const last = this.#app.projection?.history.rows.findLast((row) => row.role === "user") ?? null;
+    this.#app.rewrites.run("undo", { draft: last?.body ?? null });
+  }
+
+  async #clear() {
+    const text = "All messages of this session go, also for every other window. This cannot be undone.";
+    if (await confirm({ title: "Clear the conversation?", text, yes: "Clear" })) this.#app.rewrites.run("clear");
   }
 
   async #delete() {

@@ -70,12 +70,14 @@ fn an_older_file_is_brought_up_and_keeps_what_it_holds() {
         ",\n    queue_length INTEGER NOT NULL DEFAULT 0,\n    queue_held TEXT",
         "    position INTEGER,\n    text TEXT,\n",
     ];
-    let mut first =
-        columns.iter().fold(schema::SESSIONS.to_owned(), |text, part| text.replace(part, ""));
+    let mut first = columns
+        .iter()
+        .fold(schema::SESSIONS.replace(schema::REPLACED, ""), |text, part| text.replace(part, ""));
     // The queue's index and table stand in one piece.
     let queue = first.find("CREATE INDEX sessions_waiting").unwrap();
     let after = first.find("CREATE TABLE messages").unwrap();
     first.replace_range(queue..after, "");
+    first = first.replace(",\n    truncation_watermark INTEGER NOT NULL DEFAULT 0", "");
     // So does what deletions leave.
     let deletions = first.find("CREATE INDEX runs_by_session").unwrap();
     let after = first.find("CREATE TABLE journal").unwrap();
@@ -108,7 +110,18 @@ fn an_older_file_is_brought_up_and_keeps_what_it_holds() {
         found
     };
     let fresh = Fixture::new();
-    for table in ["sessions", "messages", "runs", "conversations", "keys", "queue"] {
+    for table in [
+        "sessions",
+        "messages",
+        "runs",
+        "conversations",
+        "keys",
+        "queue",
+        "tombstones",
+        "closing",
+        "replaced",
+        "reductions",
+    ] {
         let upgraded = columns(table);
         let sql = format!("SELECT count(*) FROM pragma_table_info('{table}')");
         let newest: i64 = fresh.raw().query_row(&sql, [], |row| row.get(0)).unwrap();

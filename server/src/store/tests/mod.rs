@@ -10,6 +10,7 @@ mod journals;
 mod lists;
 mod queue;
 mod reference;
+mod rewrites;
 
 use futures_lite::future::{block_on, poll_once};
 use runwarden_protocol::ids::{ItemId, MessageId, PrincipalId, Revision, RunId, SessionId};
@@ -134,6 +135,7 @@ fn admission(session_id: SessionId, expected: u64, run: u64) -> Admission {
         agent: "demo".to_owned(),
         model: Some("small".to_owned()),
         key: None,
+        reduction: None,
     }
 }
 

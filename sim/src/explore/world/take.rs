@@ -38,6 +38,7 @@ const FACTS: StartFacts = StartFacts {
     slot: SlotFact::Granted,
     when_busy: WhenBusy::Reject,
     is_head: false,
+    rewrites: None,
 };
 
 impl<G: Guards> World<G> {

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use runwarden_protocol::ids::{PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
+use runwarden_protocol::ids::{MessageId, PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::RowEvent;
 use runwarden_protocol::session::context::{Speaker, message};
 use runwarden_protocol::session::list::fold;
 use runwarden_protocol::session::record::SessionHead;
+use runwarden_protocol::session::rewrite::Target;
 use runwarden_runtime::ports::agent::{ContextMessage, ContextRole};
 use runwarden_runtime::ports::store::{
     Append, ChainTail, Commit, Committed, JournalPage, KeyRecord, KeyScope, ListErrors,
@@ -101,6 +102,14 @@ impl Store for ModelStore {
             Ok(held.filter(|(holder, _)| *holder == agent).map(|(_, handle)| handle.clone()))
         })
         .await
+    }
+
+    async fn rewrite_target(
+        &self,
+        session_id: SessionId,
+        named: Option<MessageId>,
+    ) -> Result<Target, StoreFailure> {
+        self.read(|data| data.rewrite_target(session_id, named)).await
     }
 
     async fn journal(&self, run_id: RunId, after: Seq) -> Result<JournalPage, StoreFailure> {

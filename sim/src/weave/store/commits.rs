@@ -56,6 +56,7 @@ impl Data {
             revision,
             transcript_generation: 0,
             transcript_generation_baseline: 0,
+            truncation_watermark: Revision::ZERO,
             agent: new.agent,
             model: new.model,
             archived: false,
@@ -70,8 +71,13 @@ impl Data {
             queue_held: None,
         };
         let committed = committed(&head);
-        let session =
-            StoredSession { head, rows: Vec::new(), conversation: None, queue: Vec::new() };
+        let session = StoredSession {
+            head,
+            rows: Vec::new(),
+            conversation: None,
+            queue: Vec::new(),
+            replaced: None,
+        };
         self.sessions.insert(new.session_id, session);
         Ok(committed)
     }
@@ -82,6 +88,7 @@ impl Data {
         if admission.is_head {
             session.take(turn_id)?;
         }
+        let before = session.head.clone();
         let head = &mut session.head;
         if head.pending.is_some() {
             return Err(StoreFailure::Unavailable("a turn is pending already".to_owned()));
@@ -99,7 +106,12 @@ impl Data {
             agent: admission.agent.clone(),
             model: admission.model.clone(),
         });
-        let committed = committed(head);
+        if let Some(reduction) = admission.reduction {
+            let rows = session.rows.clone();
+            session.reduce(reduction)?;
+            session.replaced = Some(Box::new((run_id, before, rows)));
+        }
+        let committed = committed(&session.head);
         let run = StoredRun {
             session_id: admission.session_id,
             turn_id,
@@ -144,7 +156,8 @@ impl Data {
         if settlement.hold.is_some() {
             session.hold(settlement.hold);
         }
-        let StoredSession { head, rows: stored, conversation, queue: _ } = session;
+        session.replaced.take_if(|replaced| replaced.0 == run_id);
+        let StoredSession { head, rows: stored, conversation, .. } = session;
         head.revision = head.revision.plus(1);
         let pending = head.pending.take_if(|pending| pending.run_id == run_id);
         if answer.is_some() {
@@ -189,12 +202,17 @@ impl Data {
         let SessionChange { session_id, expected, at, key, what } = change;
         let known = match &what {
             Change::Usage { run_id, .. } => self.runs.get(run_id).map(|run| run.usage),
-            Change::Fields(_) => None,
+            Change::Fields(_) | Change::Reduction(_) => None,
         };
-        let StoredSession { head, rows, .. } = self.session_at(session_id, expected)?;
-        head.revision = head.revision.plus(1);
+        let session = self.session_at(session_id, expected)?;
+        session.head.revision = session.head.revision.plus(1);
+        if let Change::Reduction(reduction) = &what {
+            session.reduce(*reduction)?;
+        }
+        let StoredSession { head, rows, .. } = session;
         let mut learned = None;
         match what {
+            Change::Reduction(_) => {}
             Change::Fields(FieldsChange { title, archived, choice }) => {
                 head.title = title.unwrap_or_else(|| head.title.clone());
                 head.archived = archived.unwrap_or(head.archived);
@@ -233,6 +251,15 @@ impl Data {
         let session = self.session_at(session_id, expected)?;
         session.head.revision = session.head.revision.plus(1);
         let pending = session.head.pending.take_if(|pending| pending.run_id == run_id);
+        if let Some(replaced) = session.replaced.take_if(|replaced| replaced.0 == run_id) {
+            let (_, before, rows) = *replaced;
+            let head = &mut session.head;
+            (head.message_count, head.head_id) = (before.message_count, before.head_id);
+            head.transcript_generation = before.transcript_generation;
+            head.transcript_generation_baseline = before.transcript_generation_baseline;
+            head.truncation_watermark = before.truncation_watermark;
+            session.rows = rows;
+        }
         if let (Some(pending), Some(_)) = (pending, requeue) {
             let (turn_id, created_at) = (pending.turn_id, pending.pending_started_at);
             let message = StoredMessage { turn_id, text: pending.text.into(), created_at };

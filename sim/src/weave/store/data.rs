@@ -34,6 +34,8 @@ pub struct StoredSession {
     pub conversation: Option<(String, String)>,
     /// The send queue, the head first.
     pub queue: Vec<StoredMessage>,
+    /// What the turn of this run replaced, as it was before: head and rows (ADM-15).
+    pub replaced: Option<Box<(RunId, SessionHead, Vec<StoredRow>)>>,
 }
 
 /// A message that waits.

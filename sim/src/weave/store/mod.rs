@@ -5,6 +5,7 @@ mod commits;
 mod data;
 mod deletion;
 mod queue;
+mod rewrite;
 
 use std::sync::{Arc, Mutex};
 

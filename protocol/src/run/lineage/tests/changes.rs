@@ -1,15 +1,15 @@
 //! Changes of a session between and beside its runs.
 
-use super::world::{RUN, World, committed, returned, session, start, stop};
-use crate::ids::{AgentId, AskId, Revision};
+use super::world::{FINE, RUN, World, committed, returned, session, start, stop};
+use crate::ids::{AgentId, AskId, MessageId, Revision, RunId};
 use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
 use crate::laws::laws;
 use crate::machine::Scope;
 use crate::run::Phase;
-use crate::run::admission::StartRefusal;
+use crate::run::admission::{StartFacts, StartRefusal};
 use crate::run::changes::{Change, ChangeKind};
-use crate::run::lineage::{ChangeAnswer, Input, Lineage, Output};
+use crate::run::lineage::{ChangeAnswer, Input, Lineage, Output, Start, StartAnswer};
 use crate::wire::codes::Code;
 
 const ASK: AskId = AskId::new(50);
@@ -74,6 +74,41 @@ fn another_agent_retires_the_cached_one_with_one_close() {
     assert_eq!(world.session.cached_agent(), None);
     world.invoke(2);
     assert_eq!(world.session.cached_agent(), Some(AgentId::new(2)));
+}
+
+/// The agent that is kept knows what a rewrite removed: whether a turn begins behind it or not, the next turn is
+/// told by another one what is left.
+#[test]
+fn a_rewrite_gives_up_the_kept_agent() {
+    let mut world = World::new();
+    world.invoke(1);
+    world.feed(returned(1));
+    world.commit(1);
+    let agent = AgentId::new(1);
+    let kind = ChangeKind::Rewrite { expected: Revision::new(2) };
+    let stale = answer(ChangeAnswer::Refused(StartRefusal::of(Code::RegenerationStale)));
+    assert_eq!(world.feed(change(kind)), [stale]);
+    assert_eq!(world.session.cached_agent(), Some(agent));
+    let kind = ChangeKind::Rewrite { expected: Revision::new(3) };
+    assert_eq!(world.feed(change(kind)), [issued(3)]);
+    assert!(world.feed(done(4)).contains(&Output::Close { agent }));
+    world.invoke(2);
+    world.feed(returned(2));
+    world.commit(2);
+    let agent = world.session.cached_agent().expect("the agent of the second turn");
+    let revision = world.session.revision();
+    let facts = StartFacts { rewrites: Some(revision), ..FINE };
+    let (ask, run_id, turn_id) = (AskId::new(3), RunId::new(3), MessageId::new(3));
+    world.feed(Input::Start(Start { ask, run_id, turn_id, facts }));
+    assert_eq!(world.session.cached_agent(), Some(agent), "nothing is removed yet");
+    let accepted = world.feed(committed(3, revision.get() + 1));
+    assert!(accepted.contains(&Output::Close { agent }), "{accepted:?}");
+    // A window that saw the same revision comes too late, also while the first one is being launched.
+    let (ask, run_id, turn_id) = (AskId::new(4), RunId::new(4), MessageId::new(4));
+    let late = world.feed(Input::Start(Start { ask, run_id, turn_id, facts }));
+    let refusal = StartRefusal::of(Code::RegenerationStale);
+    let refused = Output::StartAnswered { ask, answer: StartAnswer::Refused(refusal) };
+    assert!(late.contains(&refused), "{late:?}");
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub(super) const FINE: StartFacts = StartFacts {
     slot: SlotFact::Granted,
     when_busy: WhenBusy::Reject,
     is_head: false,
+    rewrites: None,
 };
 
 pub(super) fn session() -> Lineage<Rules> {
