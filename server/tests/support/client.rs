@@ -205,17 +205,40 @@ impl Client {
     /// When none comes in time or the connection ends, with the frames seen so far.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, what: &str, fits: impl Fn(&Frame) -> bool) -> Frame {
+        self.take(&fits).unwrap_or_else(|| {
+            let closed = &self.closed;
+            panic!("no {what}; closed: {closed:?}; frames so far:\n{}", self.history())
+        })
+    }
+
+    /// The reply to a request; none if the connection ended before it.
+    ///
+    /// # Panics
+    /// When neither comes in time.
+    #[track_caller]
+    pub(crate) fn reply_or_end(&mut self, request_id: &str) -> Option<Frame> {
+        let reply = self.take(&|frame| frame.data["request_id"] == request_id);
+        assert!(reply.is_some() || self.closed.is_some(), "no reply:\n{}", self.history());
+        reply
+    }
+
+    /// Every frame that has arrived and was not taken, in order.
+    pub(crate) fn take_arrived(&mut self) -> Vec<Frame> {
+        self.inbox.drain(..).collect()
+    }
+
+    /// The first frame that fits; none at the limit or the end of the connection.
+    fn take(&mut self, fits: &dyn Fn(&Frame) -> bool) -> Option<Frame> {
         let limit = Instant::now() + PATIENCE;
         let mut looked_at = 0;
         loop {
-            let found = self.inbox.iter().skip(looked_at).position(&fits);
+            let found = self.inbox.iter().skip(looked_at).position(fits);
             if let Some(place) = found {
-                return self.inbox.remove(looked_at + place).expect("a place in the inbox");
+                return self.inbox.remove(looked_at + place);
             }
             looked_at = self.inbox.len();
             if !self.receive(limit) {
-                let closed = &self.closed;
-                panic!("no {what}; closed: {closed:?}; frames so far:\n{}", self.history());
+                return None;
             }
         }
     }

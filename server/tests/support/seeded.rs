@@ -31,6 +31,11 @@ impl Seeded {
         Self { state: seed }
     }
 
+    /// A generator of its own for a part whose number of choices nobody knows.
+    pub(crate) fn fork(&mut self) -> Self {
+        Self { state: self.next() }
+    }
+
     /// A number of the range.
     pub(crate) fn within(&mut self, range: RangeInclusive<u64>) -> u64 {
         let span = range.end() - range.start() + 1;

@@ -30,7 +30,7 @@ pub(crate) struct JournalRow {
     pub(crate) event: String,
     /// The item, of content.
     pub(crate) item_id: Option<String>,
-    /// The outcome, of a terminal.
+    /// The outcome, of a terminal or a settled steer.
     pub(crate) outcome: Option<String>,
     /// Its text, or the JSON text of its value.
     pub(crate) body: String,
@@ -177,6 +177,38 @@ impl Stored {
         )
     }
 
+    /// The runs of a session.
+    pub(crate) fn run_ids(&self, session: &str) -> Vec<String> {
+        let sql = "SELECT run_id FROM runs WHERE session_id = ?1";
+        self.read(sql, column(session, "ses_"), |row| id("run_", row.get(0).unwrap()))
+    }
+
+    /// The outcomes that the turn journal states of a run.
+    pub(crate) fn turn_ends(&self, run: &str) -> Vec<String> {
+        let sql = "SELECT outcome FROM turn_journal WHERE run_id = ?1 AND outcome IS NOT NULL";
+        self.read(sql, column(run, "run_"), |row| row.get(0).unwrap())
+    }
+
+    /// The texts that wait in a session's queue, in order.
+    pub(crate) fn queued(&self, session: &str) -> Vec<String> {
+        let sql = "SELECT text FROM queue WHERE session_id = ?1 ORDER BY place";
+        self.read(sql, column(session, "ses_"), |row| row.get(0).unwrap())
+    }
+
+    /// The text of a session's turn that is not settled.
+    pub(crate) fn pending(&self, session: &str) -> Option<String> {
+        let sql = "SELECT pending_text FROM sessions WHERE session_id = ?1
+                   AND pending_run_id IS NOT NULL";
+        self.read(sql, column(session, "ses_"), |row| row.get(0).unwrap()).pop()
+    }
+
+    /// Whether the journal of a run holds this accepted steer.
+    pub(crate) fn has_steer(&self, run: &str, steer: &str) -> bool {
+        let sql = "SELECT subject FROM journal WHERE run_id = ?1 AND event = 'steer_accepted'";
+        let steers = self.read(sql, column(run, "run_"), |row| row.get(0).unwrap());
+        steers.contains(&column(steer, "steer_"))
+    }
+
     fn read<T>(&self, sql: &str, key: i64, read: impl Fn(&Row<'_>) -> T) -> Vec<T> {
         let mut statement = self.0.prepare(sql).unwrap();
         let rows = statement.query_map([key], |row| Ok(read(row))).unwrap();
@@ -187,7 +219,13 @@ impl Stored {
 impl StoredRun {
     /// The outcome that the journal states, if it holds a terminal.
     pub(crate) fn terminal(&self) -> Option<&str> {
-        self.rows.iter().find_map(|row| row.outcome.as_deref())
+        self.terminals().next()
+    }
+
+    /// The outcomes of all its terminals; a sound journal has at most one.
+    pub(crate) fn terminals(&self) -> impl Iterator<Item = &str> {
+        let terminals = self.rows.iter().filter(|row| row.event == "terminal");
+        terminals.filter_map(|row| row.outcome.as_deref())
     }
 
     /// The rows up to `seq`, which may lie beyond the last one.
