@@ -202,7 +202,7 @@ mod tests {
     fn what_cannot_start_is_refused() {
         let registry = Registry::product();
         let unknown = registry.start("walk/1", &json!({})).err().map(|error| error.to_string());
-        assert!(unknown.is_some_and(|text| text.contains("run, run/ownership")));
+        assert!(unknown.is_some_and(|text| text.contains("run, run/deletion, run/")));
         let state = registry.start("slots", &json!({"odd": 1})).err();
         assert!(matches!(state, Some(StartError::State { .. })));
     }

@@ -31,8 +31,9 @@ pub(super) enum Event {
     Published { first_seq: u64, rows: u64 },
     /// Rows that have no number were shown.
     PublishedDegraded,
-    /// The run ended, with the number of its terminal row if that was stored.
-    Ended { seq: Option<u64> },
+    /// The run ended, with the number of its terminal row if that was stored, and the rows of its settlement
+    /// before it.
+    Ended { seq: Option<u64>, settled_rows: u64 },
 }
 
 /// The events of a record: those of its input, then those of its outputs.
@@ -76,7 +77,9 @@ impl Fields<'_> {
                 Event::Published { first_seq: self.number("first_seq")?, rows: self.rows()? }
             }
             ("published_degraded", false) => Event::PublishedDegraded,
-            ("run_ended", false) => Event::Ended { seq: self.terminal_seq()? },
+            ("run_ended", false) => {
+                Event::Ended { seq: self.terminal_seq()?, settled_rows: self.settled_rows() }
+            }
             (_, true | false) => return Ok(None),
         }))
     }
@@ -99,6 +102,11 @@ impl Fields<'_> {
     fn rows(&self) -> Result<u64, ShapeError> {
         let rows = self.entry.get("rows").and_then(Value::as_array);
         rows.map(|rows| rows.len() as u64).ok_or_else(|| self.lacks("rows"))
+    }
+
+    /// Rows of steers that the settlement put before the terminal.
+    fn settled_rows(&self) -> u64 {
+        self.entry.get("steers").and_then(Value::as_array).map_or(0, |steers| steers.len() as u64)
     }
 
     fn terminal_seq(&self) -> Result<Option<u64>, ShapeError> {

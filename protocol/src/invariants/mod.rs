@@ -13,12 +13,15 @@
 //! | INV-LIVE | a start refused because of a stopped and ended run whose window is over |
 //! | INV-TERM | a `run_ended` with another outcome than its `settle`; a `settle` behind the end |
 //! | ASK-03, ASK-04, ASK-05 | a question resolved twice, or open behind the Stop or the end of its run |
+//! | INV-STEER, STR-04 | a `hand_steer` to another run; a steer settled twice, or by no row and no `run_ended` of its run |
+//! | INV-TEXT, STR-09, ADM-17 | a queued message with two turns, before an older one, or overtaken by a new one |
 //! | REG-08, STOP-08 | a `signal` to an agent that the run does not call; a second interrupt |
 //! | STOP-04 | the first Stop of a run answered as accepted before the store answered the settlement |
 //! | STOP-06 | a Stop accepted of a run that is over and forgotten |
 //! | STOP-13, STOP-21 | a run settled `cancelled` by the Stop of another, or by nobody's |
 
 mod event;
+mod given;
 mod run;
 mod session;
 #[cfg(test)]

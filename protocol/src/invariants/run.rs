@@ -33,7 +33,7 @@ impl RunAudit {
             }
             Event::Published { first_seq, rows } => self.publish(first_seq, rows),
             Event::PublishedDegraded => self.after_the_end(),
-            Event::Ended { seq } => self.end(n, seq),
+            Event::Ended { seq, settled_rows } => self.end(n, seq, settled_rows),
         }
     }
 
@@ -61,7 +61,7 @@ impl RunAudit {
         }
     }
 
-    fn end(&mut self, n: u64, seq: Option<u64>) -> Option<Broken> {
+    fn end(&mut self, n: u64, seq: Option<u64>, settled_rows: u64) -> Option<Broken> {
         if std::mem::replace(&mut self.ended, true) {
             return Some(("INV-TERM", "the run ended twice".to_owned()));
         }
@@ -69,7 +69,7 @@ impl RunAudit {
             let detail = "the run ended before its settlement was committed";
             return Some(("DI-5", detail.to_owned()));
         }
-        match (self.shown.map(|shown| shown + 1), seq) {
+        match (self.shown.map(|shown| shown + settled_rows + 1), seq) {
             (Some(due), Some(seq)) if due != seq => Some(hole("the terminal row", due, seq)),
             (Some(_) | None, _) => None,
         }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
+use super::given::GivenAudit;
 use super::run::Broken;
 use crate::record::{BEGAN, Record};
 use crate::run::limits::UNWIND;
@@ -24,6 +25,7 @@ pub(super) struct SessionAudit {
     stop_of: Option<String>,
     /// The window of REC-01, where the trace tells it.
     unwind_us: Option<u64>,
+    given: GivenAudit,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -65,7 +67,9 @@ impl SessionAudit {
         let mut broken = Vec::new();
         self.stop_of = None;
         self.take_input(&record.input);
+        self.given.take_input(&record.input);
         for output in &record.outputs {
+            broken.extend(self.given.take_output(output));
             broken.extend(self.take_output(record.now_us.as_micros(), output));
         }
         broken.extend(self.left_open());
@@ -299,6 +303,6 @@ fn is_acceptance(answer: &Value) -> bool {
     text(answer, "outcome") == "accepted"
 }
 
-fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
+pub(super) fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
     entry.get(field).and_then(Value::as_str).unwrap_or_default()
 }

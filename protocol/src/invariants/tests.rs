@@ -360,3 +360,56 @@ fn a_new_process_calls_again_what_the_old_one_called() {
     assert_eq!(check("server", json!({"kind": "restarted"}), &[]), 0);
     assert_eq!(check("run/ses_1", json!({"kind": "x"}), &[invoke("run_3")]), 0);
 }
+
+#[test]
+fn a_steer_is_read_and_settled_by_its_own_run_once() {
+    let row = |event: &str| json!({"event": event, "steer_id": "str_1"});
+    let shown = |rows: &[Value]| json!({"kind": "published", "run_id": "run_1", "first_seq": 1, "rows": rows});
+    let x = || json!({"kind": "x"});
+    let durable = |first: u64| json!({"kind": "persisted", "run_id": "run_1", "first_seq": first, "count": 1});
+    let admit = [json!({"kind": "admit", "run_id": "run_1"})];
+    let accepted = [shown(&[row("steer_accepted")])];
+    let hand = |run: &str| [json!({"kind": "hand_steer", "run_id": run, "steer_id": "str_1"})];
+    assert_eq!(told(&[(x(), &admit), (durable(1), &accepted), (x(), &hand("run_1"))]), []);
+    let strange = told(&[(x(), &admit), (durable(1), &accepted), (x(), &hand("run_2"))]);
+    assert_eq!(strange, [("INV-STEER", 3)]);
+    let ended = |steers: &[Value], seq: u64| {
+        [
+            json!({"kind": "run_ended", "run_id": "run_1", "outcome": "failed", "seq": seq, "steers": steers}),
+        ]
+    };
+    let steer = json!({"steer_id": "str_1", "fate": "returned"});
+    let end = |steers: &[Value], seq| {
+        told(&[(x(), &admit), (durable(1), &accepted), (committed(), &ended(steers, seq))])
+    };
+    assert_eq!(end(std::slice::from_ref(&steer), 3), []);
+    assert_eq!(end(&[], 2), [("STR-04", 3)]);
+    assert_eq!(end(&[steer.clone(), steer], 4), [("STR-04", 3)]);
+}
+
+#[test]
+fn a_queued_message_has_one_turn_in_its_order_and_is_not_overtaken() {
+    let x = || json!({"kind": "x"});
+    let queued = |turn: &str| {
+        let answer = json!({"answer": "queued", "turn_id": turn});
+        [json!({"kind": "start_answered", "answer": answer})]
+    };
+    let admit = |turn: &str, is_head: bool| {
+        [json!({"kind": "admit", "run_id": "run_1", "turn_id": turn, "is_head": is_head})]
+    };
+    let two = || vec![(x(), queued("msg_1").to_vec()), (x(), queued("msg_2").to_vec())];
+    let with = |steps: &[(Value, Vec<Value>)]| {
+        let mut all = two();
+        all.extend(steps.iter().cloned());
+        broken(&all)
+    };
+    let first = (x(), admit("msg_1", true).to_vec());
+    assert_eq!(with(std::slice::from_ref(&first)), []);
+    assert_eq!(with(&[(x(), admit("msg_2", true).to_vec())]), [("STR-09", 3)]);
+    assert_eq!(with(&[(x(), admit("msg_9", false).to_vec())]), [("ADM-17", 3)]);
+    let done = (committed(), vec![]);
+    assert_eq!(with(&[first.clone(), done.clone(), first.clone()]), [("INV-TEXT", 5)]);
+    let undone =
+        (x(), vec![json!({"kind": "compensate", "run_id": "run_1", "requeue": "launch_failed"})]);
+    assert_eq!(with(&[first.clone(), done.clone(), undone, done, first]), []);
+}

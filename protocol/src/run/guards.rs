@@ -13,6 +13,8 @@ use super::limits::SELF_HEAL_MAX;
 use super::worker::CallResult;
 use crate::ids::{AgentId, Revision};
 use crate::instant::{Duration, Instant};
+use crate::journal::row::Outcome;
+use crate::wire::codes::Code;
 
 /// What a worker's step is checked against: facts of its run at that very step (REG-07: only what is
 /// present and equal permits anything).
@@ -292,6 +294,81 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
     /// Is an answered question closed? (ASK-03)
     fn closes_answered() -> bool {
         true
+    }
+
+    /// Is a start answered while a settlement is being saved? No decision waits for a write (REG-12).
+    fn decides_at_once() -> bool {
+        true
+    }
+
+    /// Does a refused start of the head hold the queue? Not where the session or the server was busy (STR-13).
+    fn holds_refused_head(code: Code) -> bool {
+        !matches!(code, Code::SessionBusy | Code::ServerBusy)
+    }
+
+    /// Does a head whose launch failed come back held? (REC-08, STR-13)
+    fn holds_returned_head() -> bool {
+        true
+    }
+
+    /// Is a head whose launch failed put back? (REC-08)
+    fn returns_head() -> bool {
+        true
+    }
+
+    /// May a trigger start the head? Never of a queue that is held (STR-20).
+    fn may_start_head(held: bool) -> bool {
+        !held
+    }
+
+    /// Is the box of a run open from the registration of its agent on? Only from its call on (STR-01).
+    fn opens_box_at_registration() -> bool {
+        false
+    }
+
+    /// Does the box of a run close before the last drain of its worker? (STR-03)
+    fn closes_box_at_return() -> bool {
+        true
+    }
+
+    /// Does a settlement with this outcome settle the steers that nobody read? Each does (STR-04).
+    fn settles_steers(_outcome: Outcome) -> bool {
+        true
+    }
+
+    /// Does the terminal list what it gives back? (STR-07)
+    fn lists_returned() -> bool {
+        true
+    }
+
+    /// Is a registration decided while an append is unanswered? No step waits for another party (REG-12).
+    fn registers_beside_appends() -> bool {
+        true
+    }
+
+    /// Is a queued message confirmed when it is stable? (STR-09)
+    fn confirms_stored() -> bool {
+        true
+    }
+
+    /// Is an entry that is not in the queue any more refused to whoever removes it? (LIFE-06)
+    fn removes_waiting_only() -> bool {
+        true
+    }
+
+    /// Is the end of a hold a trigger? (LIFE-07)
+    fn resume_triggers() -> bool {
+        true
+    }
+
+    /// Does an idle transition start the head? (STR-12)
+    fn idle_triggers() -> bool {
+        true
+    }
+
+    /// May a hold be ended? Not while no turn may start (LIFE-03).
+    fn may_resume(may_start: bool) -> bool {
+        may_start
     }
 
     /// Does the row go in the step that learns of the worker's settlement? (OWN-14)

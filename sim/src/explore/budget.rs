@@ -10,7 +10,7 @@ pub const COUNT_MAX: u64 = 15;
 /// What may still happen. A scope states it for the begin of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Budget {
-    /// Clients that have not started their turn.
+    /// Requests of clients beside Stops: starts, messages for the queue, changes of the queue.
     pub clients: u8,
     /// Rows the agents may produce.
     pub events: u8,
@@ -34,7 +34,7 @@ pub enum BudgetError {
         count: u64,
     },
     /// A key that these worlds have nothing of.
-    #[error("these scenarios have no queue: leave `cap` out")]
+    #[error("no scenario bounds its queue: leave `cap` out")]
     Cap,
 }
 

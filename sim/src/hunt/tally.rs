@@ -7,25 +7,34 @@ use super::cells::{self, Cell};
 use crate::schedule::{Course, words};
 
 /// Every kind of fault there is.
-pub const FAULTS: [&str; 11] = [
+pub const FAULTS: [&str; 19] = [
     "admission_failed",
     "append_failed",
     "append_unknown",
+    "change_failed",
     "compensation_failed",
     "construction_failed",
     "crash",
     "drop",
+    "hold_failed",
     "launch_failed",
+    "lease_lost",
     "lost",
+    "no_agent",
+    "no_slot",
+    "queueing_failed",
+    "release_failed",
+    "removal_failed",
     "save_failed",
     "settlement_failed",
 ];
 
 /// Choices that a hunt must take some time: each is a way a run goes on that a wrong hunt would never reach.
-pub const MARKS: [&str; 22] = [
+pub const MARKS: [&str; 32] = [
     "admitted",
     "answer_question",
     "began",
+    "changed",
     "compensated",
     "completed",
     "constructed",
@@ -33,16 +42,25 @@ pub const MARKS: [&str; 22] = [
     "evict",
     "exited",
     "failed",
+    "free_slot",
     "invocation_asked",
     "launched",
     "persisted",
     "question",
+    "queue",
+    "queued",
     "registration_asked",
+    "released",
+    "remove_queued",
+    "removed",
+    "resume_queue",
     "settled",
     "start",
+    "start_head",
     "stop_kill",
     "stop_run",
     "stop_term",
+    "take_over",
     "text",
     "unwind",
 ];

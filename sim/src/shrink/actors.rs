@@ -32,7 +32,7 @@ fn argument_run(label: &str) -> Option<u8> {
     if let Some(name) = first.strip_prefix("client-") {
         return letter_number(name);
     }
-    let (_, number) = first.rsplit_once("run_")?;
+    let (_, number) = first.rsplit_once("run_").or_else(|| first.rsplit_once("msg_"))?;
     number.parse().ok()
 }
 
@@ -63,9 +63,11 @@ fn argument(text: &str, gone: u8) -> String {
     if let Some(run) = text.strip_prefix("client-").and_then(letter_number) {
         return format!("client-{}", letter(lower(run, gone)));
     }
-    let numbered = text.rsplit_once("run_").and_then(|(head, number)| {
+    // A message has the number that its run would have had.
+    let numbered = ["run_", "msg_"].into_iter().find_map(|kind| {
+        let (head, number) = text.rsplit_once(kind)?;
         let run: u8 = number.parse().ok()?;
-        Some(format!("{head}run_{}", lower(run, gone)))
+        Some(format!("{head}{kind}{}", lower(run, gone)))
     });
     numbered.unwrap_or_else(|| text.to_owned())
 }

@@ -77,9 +77,14 @@ pub fn shrink_within(setting: Setting, labels: &[String], states_max: usize) -> 
     let first = Course::follow(begin.fork().as_mut(), labels);
     let mut trial = Trial { setting, begin, rule: first.rule()?, tries: 1 };
     let mut best = first.labels();
-    actors::leave_out(&mut trial, &mut best);
-    leave_out_faults(&mut trial, &mut best);
-    reduce::reduce(&mut trial, &mut best);
+    // What one step left out may be what another one needed gone.
+    let mut before = usize::MAX;
+    while best.len() < before {
+        before = best.len();
+        actors::leave_out(&mut trial, &mut best);
+        leave_out_faults(&mut trial, &mut best);
+        reduce::reduce(&mut trial, &mut best);
+    }
     let reduced = best.len();
     trial.shrink_scope(&best);
     let proof = prove(&mut trial, setting, &mut best, states_max);

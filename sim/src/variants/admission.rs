@@ -125,3 +125,13 @@ impl Guards for CancellingRowAttachable {
         true
     }
 }
+
+/// The agent of a session is changed under its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct AgentChangedWhileBusy;
+
+impl Guards for AgentChangedWhileBusy {
+    fn may_change_agent(_may_start: bool) -> bool {
+        true
+    }
+}

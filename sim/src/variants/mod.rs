@@ -3,27 +3,38 @@
 mod admission;
 mod endings;
 mod questions;
+mod queue;
 mod registration;
+mod steers;
 mod stops;
 
 pub(crate) use admission::{
-    AgeFromStart, CancellingRowAttachable, CancellingRowIgnored, LaunchFailureLeftBehind,
-    ReclaimKeepsOwner, ReservedWithoutOwner, RowNeverReclaimed, RunningRowIgnored,
-    SecondStartReplacesFirst, ShorterWindowShown,
+    AgeFromStart, AgentChangedWhileBusy, CancellingRowAttachable, CancellingRowIgnored,
+    LaunchFailureLeftBehind, ReclaimKeepsOwner, ReservedWithoutOwner, RowNeverReclaimed,
+    RunningRowIgnored, SecondStartReplacesFirst, ShorterWindowShown,
 };
 pub(crate) use endings::{
     EndNeverShown, EndingCalledCancelled, RowWaitsForTeardown, SettledBeforeAppendAnswered,
     TeardownClosesShared, WaitingRowsSurviveStop,
 };
 pub(crate) use questions::{AnsweredStaysOpen, OpenBehindEnd, OpenBehindStop};
+pub(crate) use queue::{
+    BusyHeadHolds, ConfirmedUnstored, FailedHeadDropped, FailedHeadStartsAgain, HeldQueueStarts,
+    IdleStartsNothing, OvertakesQueue, RemovedBehindItsStart, ResumeStartsNothing,
+    ResumedWhileBusy, StaleHeadWaits, StopLeavesQueue,
+};
 pub(crate) use registration::{
     AbsentOwnerPermits, BeginUnchecked, BorrowedAgentCleanedUp, EvictedWhileUsed,
     InvocationUnchecked, PublishedWhenRefused, RebuiltAfterOutput, RegistrationUnchecked,
     RetiredByAgentObject, UninvokedInterrupted,
 };
+pub(crate) use steers::{
+    BoxOpenBeforeCall, BoxOpenBehindDrain, OnlySuccessSettles, RegistrationWaitsForAppend,
+    ReturnedUnlisted,
+};
 pub(crate) use stops::{
-    AnsweredBeforeSettled, ChannelSearchedOnly, FailedSaveDropsClaim, InterruptedOnce,
-    NeverInterrupted, RecoveryToldEarly, RepeatInterrupts, ReturnedWorkerForgotten,
-    SessionLookedUpLate, SettledStopAccepted, StopDuringSaveAccepted, StopHitsWhateverRuns,
-    StopReleasesOwner,
+    AnsweredBeforeSettled, ChannelSearchedOnly, DecisionWaitsForSave, FailedSaveDropsClaim,
+    InterruptedOnce, NeverInterrupted, RecoveryToldEarly, RepeatInterrupts,
+    ReturnedWorkerForgotten, SessionLookedUpLate, SettledStopAccepted, StopDuringSaveAccepted,
+    StopHitsWhateverRuns, StopReleasesOwner,
 };

@@ -129,3 +129,13 @@ impl Guards for RecoveryToldEarly {
         false
     }
 }
+
+/// A start waits until the settlement of a stopped run is saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct DecisionWaitsForSave;
+
+impl Guards for DecisionWaitsForSave {
+    fn decides_at_once() -> bool {
+        false
+    }
+}

@@ -3,9 +3,11 @@
 mod endings;
 mod futures;
 mod machines;
+mod queues;
 mod records;
 mod search;
 mod start_up;
+mod steers;
 mod stops;
 mod successors;
 mod table;

@@ -74,3 +74,9 @@ fn race_12() {
 fn race_13() {
     holds_and_catches("RACE-13");
 }
+
+/// No decision waits for a save (REG-12).
+#[test]
+fn race_14() {
+    holds_and_catches("RACE-14");
+}

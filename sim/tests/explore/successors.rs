@@ -37,10 +37,21 @@ fn race_32() {
     holds_and_catches("RACE-32");
 }
 
+#[test]
+fn race_33() {
+    holds_and_catches("RACE-33");
+}
+
 /// ADM-08 [explore], ADM-09 [explore]: of two starts at once one is admitted, with row and ownership in one step.
 #[test]
 fn race_35() {
     holds_and_catches("RACE-35");
+}
+
+/// REC-09 [explore]: recovery that comes back late finds another run, and leaves it alone.
+#[test]
+fn race_36() {
+    holds_and_catches("RACE-36");
 }
 
 #[test]
@@ -63,4 +74,15 @@ fn race_42() {
 #[test]
 fn race_43() {
     holds_and_catches("RACE-43");
+}
+
+#[test]
+fn race_62() {
+    holds_and_catches("RACE-62");
+}
+
+/// LIFE-03 [explore]: a change of the agent is refused while no turn may start, and what waited is worked out anew.
+#[test]
+fn race_69() {
+    holds_and_catches("RACE-69");
 }

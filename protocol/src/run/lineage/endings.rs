@@ -168,7 +168,9 @@ impl<G: Guards> Lineage<G> {
             }
         };
         self.drive_row(i, now, returned, out);
-        self.drive_steers(i, now, steer::Input::Closed, out);
+        if G::closes_box_at_return() {
+            self.drive_steers(i, now, steer::Input::Closed, out);
+        }
         if G::resolves_at_end() {
             self.resolve_questions(i, now, Resolution::Interrupted, out);
         }
@@ -233,7 +235,7 @@ impl<G: Guards> Lineage<G> {
             self.drive_queue(now, queue::Input::HoldSaved, out);
         }
         self.turn(i, turn_journal::Input::Ended(outcome));
-        let steers = self.runs[i].steers.to_settle();
+        let steers = self.steers_to_settle(i);
         let rows = if terminal_seq.is_some() { steers.len() } else { 0 };
         let settled =
             run_journal::Input::SettledRows { count: u32::try_from(rows).unwrap_or(u32::MAX) };
@@ -254,7 +256,7 @@ impl<G: Guards> Lineage<G> {
                 failure,
                 seq,
                 revision,
-                steers,
+                steers: if G::lists_returned() { steers } else { Vec::new() },
             });
         }
         self.close_channel(i, now, out);

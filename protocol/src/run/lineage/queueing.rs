@@ -14,13 +14,13 @@ use crate::wire::codes::Code;
 
 impl<G: Guards> Lineage<G> {
     /// This session with the queue that was found in the store.
-    pub fn with_queue(mut self, queue: Queue) -> Self {
+    pub fn with_queue(mut self, queue: Queue<G>) -> Self {
         self.queue = queue;
         self
     }
 
     /// The send queue.
-    pub fn queue(&self) -> &Queue {
+    pub fn queue(&self) -> &Queue<G> {
         &self.queue
     }
 
@@ -177,7 +177,7 @@ impl<G: Guards> Lineage<G> {
                 out.push(Output::QueueAnswered { ask, answer: QueueAnswer::Gone });
             }
             queue::Output::Resumed { ask, length, released } => {
-                self.trigger_due |= released;
+                self.trigger_due |= released && G::resume_triggers();
                 let answer = QueueAnswer::Resumed { length, revision };
                 out.push(Output::QueueAnswered { ask, answer });
             }
@@ -196,7 +196,7 @@ impl<G: Guards> Lineage<G> {
     fn take_or_wait(&mut self, now: Instant, asked: Asked, out: &mut Outbox<Output>) {
         if self.line.is_empty() && self.is_between_commits() {
             self.take(now, asked, out);
-        } else if let (Asked::Resume { ask }, Err(_)) = (asked, self.may_start(now)) {
+        } else if let (Asked::Resume { ask }, false) = (asked, self.may_resume(now)) {
             self.refuse_resume(now, ask, out);
         } else {
             self.wait(asked, out);
@@ -210,14 +210,16 @@ impl<G: Guards> Lineage<G> {
                 let remove = Change::Remove { ask, turn_id };
                 self.drive_queue(now, queue::Input::Asked(remove), out);
             }
-            Asked::Resume { ask } => match self.may_start(now) {
-                Ok(_) => {
-                    let release = queue::Input::Asked(Change::Release { ask });
-                    self.drive_queue(now, release, out);
-                }
-                Err(_) => self.refuse_resume(now, ask, out),
-            },
+            Asked::Resume { ask } if self.may_resume(now) => {
+                let release = queue::Input::Asked(Change::Release { ask });
+                self.drive_queue(now, release, out);
+            }
+            Asked::Resume { ask } => self.refuse_resume(now, ask, out),
         }
+    }
+
+    fn may_resume(&self, now: Instant) -> bool {
+        G::may_resume(self.may_start(now).is_ok())
     }
 
     fn refuse_resume(&self, now: Instant, ask: AskId, out: &mut Outbox<Output>) {

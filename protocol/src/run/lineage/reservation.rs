@@ -60,6 +60,10 @@ impl<G: Guards> Lineage<G> {
             self.drive_queue(now, queue::Input::HeadRefused { code }, out);
             return self.answer_start(start, StartAnswer::Refused(self.busy(now)), out);
         }
+        let is_saving = self.runs.iter().any(|entry| entry.settlement.is_saving());
+        if is_saving && !is_next && !G::decides_at_once() {
+            return self.wait(Asked::Start(start), out);
+        }
         let answer = match table_a::<G>(
             &start.facts,
             self.may_start(now),
@@ -130,6 +134,9 @@ impl<G: Guards> Lineage<G> {
         let is_head = facts.is_head;
         entry.is_head = is_head;
         entry.rewrites = facts.rewrites.is_some();
+        // An idle transition that found nothing waiting is over: none of its attempts is left for what is queued
+        // behind this turn (STR-12).
+        self.trigger_due &= is_head;
         self.runs.push(entry);
         out.push(Output::Admit { run_id, turn_id, expected, is_head, at: now });
     }
@@ -147,7 +154,7 @@ impl<G: Guards> Lineage<G> {
         if stage == Stage::Launched && !self.runs[i].settlement.is_saving() {
             return Err(Reject::Local("commit_not_issued"));
         }
-        let settled = self.runs[i].steers.to_settle().len();
+        let settled = self.steers_to_settle(i).len();
         let is_next = |seq| self.runs[i].journal.is_next_after(settled, seq);
         if terminal_seq.is_some_and(|seq| !is_next(seq)) {
             return Err(Reject::Local("terminal_seq_not_next"));
@@ -176,7 +183,7 @@ impl<G: Guards> Lineage<G> {
             Stage::Compensating { ask } => {
                 self.pend(pending::Input::Cleared { run_id });
                 self.turn(i, turn_journal::Input::Ended(Outcome::Failed));
-                if self.runs[i].is_head {
+                if self.runs[i].is_head && G::returns_head() {
                     let code = self.hold_of_failed_launch();
                     self.drive_queue(now, queue::Input::HeadReturned { turn_id, code }, out);
                 }
@@ -262,7 +269,8 @@ impl<G: Guards> Lineage<G> {
         self.runs[i].stage = Stage::Compensating { ask };
         let expected = self.record.revision();
         self.issue(Author::Run { run_id });
-        let requeue = self.runs[i].is_head.then(|| self.hold_of_failed_launch());
+        let is_returned = self.runs[i].is_head && G::returns_head();
+        let requeue = is_returned.then(|| self.hold_of_failed_launch());
         out.push(Output::Compensate { run_id, expected, requeue, at: now });
         Ok(())
     }

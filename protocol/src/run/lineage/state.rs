@@ -47,7 +47,7 @@ pub struct Lineage<G: Guards = Rules> {
     pub(super) changes: Changes<G>,
     pub(super) runs: Vec<RunEntry<G>>,
     #[serde(default)]
-    pub(super) queue: Queue,
+    pub(super) queue: Queue<G>,
     /// Changes that wait until the session's record is free, in the order they were asked for.
     #[serde(default)]
     pub(super) line: VecDeque<Asked>,

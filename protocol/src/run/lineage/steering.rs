@@ -8,7 +8,7 @@ use crate::journal::row::{RowEvent, SteerFate};
 use crate::journal::run_journal::{ROW_BYTES_MAX, RowRef};
 use crate::machine::{Machine, Outbox, Reject};
 use crate::run::guards::{Guards, Owner};
-use crate::run::steer::{self, Offer};
+use crate::run::steer::{self, Offer, SettledSteer};
 use crate::wire::codes::Code;
 
 impl<G: Guards> Lineage<G> {
@@ -32,7 +32,7 @@ impl<G: Guards> Lineage<G> {
             payload: row.payload.id,
             is_live: entry.live,
             may_act: gate.token_unset && gate.owner == Owner::ThisRun,
-            has_agent: entry.worker.has_registered(),
+            has_agent: entry.worker.has_registered() || !G::closes_box_at_return(),
             is_supported,
             has_room: entry.journal.accepts_rows() && row.payload.json_bytes <= ROW_BYTES_MAX,
         };
@@ -88,6 +88,16 @@ impl<G: Guards> Lineage<G> {
         let entry = &self.runs[i];
         if entry.steers.is_due() && entry.journal.accepts_rows() && self.may_issue(i) {
             self.drive_steers(i, now, steer::Input::MayHandOver, out);
+        }
+    }
+
+    /// What the settlement of a run settles with it (STR-04).
+    pub(super) fn steers_to_settle(&self, i: usize) -> Vec<SettledSteer> {
+        let outcome = self.runs[i].settlement.verdict().map(|verdict| verdict.outcome);
+        if outcome.is_none_or(G::settles_steers) {
+            self.runs[i].steers.to_settle()
+        } else {
+            Vec::new()
         }
     }
 

@@ -202,7 +202,7 @@ impl<G: Guards> Lineage<G> {
     /// The idle transition: the last row went, or the session was settled after all.
     fn announce_idle(&mut self, was_free: bool, out: &mut Outbox<Output>) {
         if !was_free && self.is_free() {
-            self.trigger_due = true;
+            self.trigger_due |= G::idle_triggers();
             out.push(Output::BecameIdle);
         }
     }

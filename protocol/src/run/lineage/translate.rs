@@ -36,6 +36,9 @@ impl<G: Guards> Lineage<G> {
         out: &mut Outbox<Output>,
     ) -> Result<(), Reject> {
         let i = self.index(run_id)?;
+        if self.runs[i].journal.in_flight() && !G::registers_beside_appends() {
+            return Ok(());
+        }
         let gate = self.gate(i);
         self.drive_worker(i, now, worker::Input::RegistrationAsked { gate }, out)
     }
@@ -192,7 +195,12 @@ impl<G: Guards> Lineage<G> {
                     self.handle = Some(agent);
                     out.push(Output::TellCache { notice: Notice::Registered });
                 }
-                worker::Output::Prepare { agent } => out.push(Output::Prepare { run_id, agent }),
+                worker::Output::Prepare { agent } => {
+                    if G::opens_box_at_registration() {
+                        self.drive_steers(i, now, steer::Input::Invoked, out);
+                    }
+                    out.push(Output::Prepare { run_id, agent });
+                }
                 worker::Output::Invoke { agent } => {
                     self.drive_row(i, now, row::Input::InvocationAdmitted, out);
                     self.runs[i].last_output_at = now;
@@ -276,7 +284,7 @@ impl<G: Guards> Lineage<G> {
                         verdict,
                         recovery,
                         hold: self.queue.unsaved_hold(),
-                        steers: self.runs[i].steers.to_settle(),
+                        steers: self.steers_to_settle(i),
                         at: now,
                     });
                 }

@@ -1,6 +1,9 @@
+use std::marker::PhantomData;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AskId, RunId, TurnId};
+use crate::run::guards::{Guards, Rules};
 use crate::wire::codes::Code;
 use crate::wire::limits;
 
@@ -9,7 +12,8 @@ pub const QUEUE_ENTRIES_MAX: usize = limits::QUEUE_ENTRIES_MAX;
 
 /// The queue of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Queue {
+#[serde(bound = "")]
+pub struct Queue<G: Guards = Rules> {
     pub(super) state: State,
     /// Durable entries, the head first; each is named by the turn it will become.
     pub(super) entries: Vec<TurnId>,
@@ -19,6 +23,8 @@ pub struct Queue {
     pub(super) hold_unsaved: bool,
     /// Whether storing the hold alone failed; from then on it goes with the next commit.
     pub(super) hold_failed: bool,
+    #[serde(skip)]
+    pub(super) guards: PhantomData<G>,
 }
 
 /// Where a queue stands.
@@ -156,7 +162,7 @@ pub enum Output {
     },
 }
 
-impl Queue {
+impl<G: Guards> Queue<G> {
     /// Most bytes [`crate::machine::Machine::weight`] can state.
     pub const WEIGHT_MAX: usize = size_of::<Self>() + QUEUE_ENTRIES_MAX * size_of::<TurnId>();
 
@@ -167,7 +173,14 @@ impl Queue {
             (false, None) => State::Waiting,
             (false, Some(code)) => State::Held { code },
         };
-        Self { state, entries, writing: None, hold_unsaved: false, hold_failed: false }
+        Self {
+            state,
+            entries,
+            writing: None,
+            hold_unsaved: false,
+            hold_failed: false,
+            guards: PhantomData,
+        }
     }
 
     /// The state.
@@ -220,7 +233,7 @@ impl Queue {
     }
 }
 
-impl Default for Queue {
+impl<G: Guards> Default for Queue<G> {
     fn default() -> Self {
         Self::found(Vec::new(), None)
     }

@@ -6,6 +6,7 @@ use crate::instant::Instant;
 use crate::laws::laws;
 use crate::machine::{Machine, Outbox, Reject, Scope};
 use crate::matrix::assert_matrix;
+use crate::run::guards::Rules;
 use crate::wire::codes::Code;
 
 const ASK: AskId = AskId::new(7);
@@ -78,7 +79,7 @@ impl Scope<Queue> for Small {
 
 #[test]
 fn the_laws_hold_in_every_state_of_a_small_scope() {
-    let report = laws(Queue::default(), &Small, Queue::WEIGHT_MAX).unwrap();
+    let report = laws(Queue::default(), &Small, Queue::<Rules>::WEIGHT_MAX).unwrap();
     let names: Vec<_> = report.state_names.keys().copied().collect();
     assert_eq!(names, ["empty", "held", "starting", "waiting"]);
     assert_matrix!("run_queue", &report.matrix);

@@ -2,9 +2,10 @@ use super::state::{Change, Input, Output, Queue, State};
 use crate::ids::TurnId;
 use crate::instant::Instant;
 use crate::machine::{Machine, Outbox, Reject, TimerKind};
+use crate::run::guards::Guards;
 use crate::wire::codes::Code;
 
-impl Machine for Queue {
+impl<G: Guards> Machine for Queue<G> {
     type Input = Input;
     type Output = Output;
     type Reject = Reject;
@@ -28,6 +29,9 @@ impl Machine for Queue {
                 Err(Reject::Local("head_starting"))
             }
             (State::Waiting, Input::Triggered) => self.start_head(out),
+            (State::Held { .. }, Input::Triggered) if G::may_start_head(true) => {
+                self.start_head(out)
+            }
             // Nothing waits, nothing may start, or the attempt is under way (STR-12, STR-20).
             (State::Empty | State::Starting { .. } | State::Held { .. }, Input::Triggered) => {
                 Ok(())
@@ -39,7 +43,7 @@ impl Machine for Queue {
             }
             (State::Starting { held }, Input::HeadRefused { code }) => {
                 self.head_answered(held);
-                if held.is_none() && !matches!(code, Code::SessionBusy | Code::ServerBusy) {
+                if held.is_none() && G::holds_refused_head(code) {
                     self.hold(code);
                 }
                 Ok(())
@@ -97,7 +101,7 @@ impl Machine for Queue {
     }
 }
 
-impl Queue {
+impl<G: Guards> Queue<G> {
     fn ask(&mut self, change: Change, out: &mut Outbox<Output>) -> Result<(), Reject> {
         if self.writing.is_some() {
             return Err(Reject::Local("change_unanswered"));
@@ -107,11 +111,18 @@ impl Queue {
                 if self.is_full() || self.entries.contains(&turn_id) {
                     return Err(Reject::Local("entry_not_new_or_queue_full"));
                 }
+                if !G::confirms_stored() {
+                    self.confirm(change, self.length() + 1, out);
+                }
                 self.held()
             }
             Change::Remove { ask, turn_id } => {
                 if !self.entries.contains(&turn_id) {
-                    out.push(Output::Gone { ask });
+                    out.push(if G::removes_waiting_only() {
+                        Output::Gone { ask }
+                    } else {
+                        Output::Removed { ask, turn_id }
+                    });
                     return Ok(());
                 }
                 // With the last entry the hold goes too (LIFE-06).
@@ -140,12 +151,14 @@ impl Queue {
     fn saved(&mut self, out: &mut Outbox<Output>) -> Result<(), Reject> {
         let (change, written) = self.writing.take().ok_or(Reject::Local("no_change_unanswered"))?;
         match change {
-            Change::Append { ask, turn_id, .. } => {
+            Change::Append { turn_id, .. } => {
                 self.entries.push(turn_id);
                 if self.state == State::Empty {
                     self.state = State::Waiting;
                 }
-                out.push(Output::Appended { ask, turn_id, position: self.length() });
+                if G::confirms_stored() {
+                    self.confirm(change, self.length(), out);
+                }
             }
             Change::Remove { ask, turn_id } => {
                 self.entries.retain(|entry| *entry != turn_id);
@@ -204,7 +217,11 @@ impl Queue {
             return Err(Reject::Local("head_cannot_return"));
         }
         self.entries.insert(0, turn_id);
-        self.state = State::Held { code: self.held().unwrap_or(code) };
+        self.state = if G::holds_returned_head() {
+            State::Held { code: self.held().unwrap_or(code) }
+        } else {
+            State::Waiting
+        };
         // The compensation stored both.
         self.hold_unsaved = false;
         Ok(())
@@ -224,6 +241,12 @@ impl Queue {
         };
         self.hold_unsaved = true;
         self.hold_failed = false;
+    }
+
+    fn confirm(&self, change: Change, position: u32, out: &mut Outbox<Output>) {
+        if let Change::Append { ask, turn_id, .. } = change {
+            out.push(Output::Appended { ask, turn_id, position });
+        }
     }
 
     fn length(&self) -> u32 {

@@ -85,6 +85,7 @@ impl<G: Guards> World<G> {
         self.check_owner()?;
         self.check_views()?;
         self.check_questions()?;
+        self.check_queue()?;
         let is_unpressed = |model: &RunModel| {
             let Due::Call { is_interrupted, .. } = model.due else { return false };
             model.stopped_at.is_some() && !is_interrupted
@@ -150,6 +151,8 @@ impl<G: Guards> World<G> {
     /// What must hold when nothing is left that happens by itself (INV-LIVE, INV-TEXT, INV-TERM).
     pub(super) fn check_quiet(&self) -> Result<(), Broken> {
         let is_busy = !self.store.calls.is_empty()
+            || self.is_draining()
+            || self.outside.is_busy()
             || self.runs.iter().any(|model| model.due != Due::Nothing)
             || self.next_time().is_some();
         if is_busy {
@@ -164,7 +167,11 @@ impl<G: Guards> World<G> {
         for (run, model) in self.numbered() {
             self.check_over(run, model)?;
         }
-        Ok(())
+        ensure(!self.is_change_awaited(), "INV-LIVE", || {
+            "a change of the record is never answered".to_owned()
+        })?;
+        self.check_steers_over()?;
+        self.check_queue_over()
     }
 
     pub(super) fn check_over(&self, run: u8, model: &RunModel) -> Result<(), Broken> {

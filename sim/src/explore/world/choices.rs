@@ -5,7 +5,7 @@ use runwarden_protocol::machine::Machine;
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::limits::UNWIND;
 
-use super::runs::{Due, Start};
+use super::runs::Due;
 use super::store::CallKind;
 use super::take::id;
 use super::{STOP_BOUND, World};
@@ -17,6 +17,40 @@ pub enum Choice {
     Start,
     /// The next client starts a turn of other content under the same key.
     StartOther,
+    /// The next client sends a message that may wait.
+    Queue,
+    /// A client takes a message out of the queue.
+    Remove(u8),
+    /// A client ends the hold of the queue.
+    Resume,
+    /// The drain starts the head of the queue.
+    StartHead,
+    /// The drain finds no slot for the head.
+    StartHeadBusy,
+    /// The drain finds no agent for the head.
+    StartHeadStale,
+    /// The slot that the head waits for is free.
+    FreeSlot,
+    /// A client steers a run.
+    Steer(u8),
+    /// The agent of a run waits for a steer.
+    WantSteer(u8),
+    /// The agent takes the steer it was handed.
+    ReadSteer,
+    /// The worker of a stopped run drains once more.
+    Drain(u8),
+    /// A client changes the title.
+    ChangeTitle,
+    /// A client changes the agent.
+    ChangeAgent,
+    /// Recovery comes back to the run that it judged dead.
+    Recover,
+    /// The process stalls until its lease is lost.
+    LoseLease,
+    /// Another process settles the pending turn and has the session from here on.
+    TakeOver,
+    /// The worker of a session that another process has appends a row.
+    AppendLate(u8),
     /// A client stops a run.
     Stop(u8),
     /// The server ends a run.
@@ -63,7 +97,13 @@ pub enum Choice {
 impl<G: Guards> World<G> {
     /// Adds every choice there is, in a fixed order.
     pub fn choices(&self, choices: &mut Vec<Choice>) {
+        if self.outside.is_stalled() {
+            return self.stalled(choices);
+        }
         self.progress(choices);
+        self.queue_choices(choices);
+        self.steer_choices(choices);
+        self.outside_choices(choices);
         if self.budget.clients > 0 {
             choices.push(Choice::Start);
             if self.conditions.keyed {
@@ -72,7 +112,7 @@ impl<G: Guards> World<G> {
         }
         self.answers(choices);
         for (run, model) in self.numbered() {
-            if self.budget.stops > 0 && model.start != Start::Refused {
+            if self.budget.stops > 0 && model.has_run() {
                 choices.push(Choice::Stop(run));
             }
             if matches!(model.due, Due::Call { .. }) && self.budget.events > 0 {
@@ -101,6 +141,14 @@ impl<G: Guards> World<G> {
         }
         // Last, so that of two shortest schedules the one with somebody's action is found.
         if self.may_time_pass() && self.next_time().is_some() {
+            choices.push(Choice::Fire);
+        }
+    }
+
+    /// A process without lease does nothing.
+    fn stalled(&self, choices: &mut Vec<Choice>) {
+        self.outside_choices(choices);
+        if self.next_time().is_some() {
             choices.push(Choice::Fire);
         }
     }
@@ -140,8 +188,13 @@ impl<G: Guards> World<G> {
                 choices.push(Choice::Unknown(call));
             }
         }
+        self.queue_faults(choices);
+        if self.may_lose_lease() {
+            choices.push(Choice::LoseLease);
+        }
         for (run, model) in self.numbered() {
-            if model.is_awaited() || self.has_open_question(run) {
+            let is_client = model.turn == run;
+            if is_client && (model.is_awaited() || self.has_open_question(run)) {
                 choices.push(Choice::Drop(run));
             }
             if matches!(model.due, Due::Launch | Due::Construct) {
@@ -159,6 +212,8 @@ impl<G: Guards> World<G> {
     /// Time passes only while nothing is due at once.
     fn may_time_pass(&self) -> bool {
         self.store.calls.is_empty()
+            && !self.is_draining()
+            && self.outside.judged.is_none()
             && self.runs.iter().all(|model| match model.due {
                 Due::Nothing => true,
                 Due::Call { is_killed, .. } => !is_killed || self.conditions.agents_wedge,
@@ -171,9 +226,13 @@ impl<G: Guards> World<G> {
 
     /// The next deadline of the machine, or the next time a stopped run must be gone.
     pub(super) fn next_time(&self) -> Option<Instant> {
+        if self.outside.is_stalled() {
+            return self.next_judgement();
+        }
         let deadline = self.lineage.deadline().map(|(at, _)| at);
         let bound = self.stop_bound().filter(|at| *at > self.now);
-        [deadline, bound].into_iter().flatten().min()
+        let judgement = self.next_judgement();
+        [deadline, bound, judgement].into_iter().flatten().min()
     }
 
     /// When the session must have been freed of the stopped run whose row it has (STOP-20, INV-LIVE).

@@ -25,6 +25,16 @@ pub struct Conditions {
     pub keyed: bool,
     /// A fault of the store may write an append and lose its answer.
     pub appends_unknown: bool,
+    /// Clients may queue messages, take them out and end a hold; the drain starts what waits.
+    pub queues: bool,
+    /// Clients may steer, and agents wait for steers.
+    pub steers: bool,
+    /// A client may change title or agent, once.
+    pub changes: bool,
+    /// Recovery judges a lost run in one step and settles it in another.
+    pub recovers_late: bool,
+    /// The store is shared: another process may settle a run whose process lost its lease.
+    pub shared: bool,
     /// What is odd when the scenario begins.
     pub oddity: Option<Oddity>,
     /// What is wrong around the machines: the faulty variants that are none of their guards.
@@ -63,9 +73,34 @@ pub enum Fault {
     RefusalRemembered,
     /// A key is free again when its answer was lost.
     KeyFreedByLoss,
+    /// The drain takes the head out of the store before its turn is accepted.
+    HeadRemovedFirst,
+    /// The commit that accepts the turn of the head leaves the entry where it is.
+    HeadKept,
+    /// A worker drains the steers of whichever run uses its agent.
+    DrainsByAgent,
+    /// A client whose steer is refused stops the run.
+    FallsBackToStop,
+    /// A start of the process forgets why a queue is held.
+    HoldForgotten,
+    /// A change of the record is worked out from the copy that its request loaded.
+    OldCopySaved,
+    /// Recovery clears a turn without comparing whose it is.
+    ClearedUncompared,
+    /// Another process settles a turn however young it is.
+    GraceIgnored,
+    /// Another process settles a turn though a live process holds its lease.
+    LeaseIgnored,
+    /// The journal takes rows of a writer whose lease another one has.
+    OldEpochAccepted,
 }
 
 impl Conditions {
+    /// Whether anybody acts behind the machine.
+    pub(super) const fn is_outside_busy(&self) -> bool {
+        self.changes || self.recovers_late || self.shared
+    }
+
     /// Workers and agents that do what they are asked at once, and nothing else.
     pub const PLAIN: Self = Self {
         workers_stall: false,
@@ -78,6 +113,11 @@ impl Conditions {
         evicts: false,
         keyed: false,
         appends_unknown: false,
+        queues: false,
+        steers: false,
+        changes: false,
+        recovers_late: false,
+        shared: false,
         oddity: None,
         fault: None,
     };

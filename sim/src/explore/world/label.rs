@@ -2,11 +2,12 @@
 
 use runwarden_protocol::machine::{Machine, TimerKind};
 use runwarden_protocol::run::guards::Guards;
+use runwarden_protocol::run::queue::Change;
 
 use super::World;
 use super::choices::Choice;
 use super::runs::Due;
-use super::store::{Call, CallKind};
+use super::store::{Call, CallKind, SESSION};
 
 impl<G: Guards> World<G> {
     /// The name of a choice that this world offers.
@@ -20,6 +21,26 @@ impl<G: Guards> World<G> {
                 let run = self.last_run() + 1;
                 format!("client-{} send start_other(run_{run})", letter(run))
             }
+            Choice::Queue => {
+                let run = self.last_run() + 1;
+                format!("client-{} send queue(run_{run})", letter(run))
+            }
+            Choice::Remove(turn) => format!("user send remove_queued(msg_{turn})"),
+            Choice::Resume => "user send resume_queue(ses_1)".to_owned(),
+            Choice::StartHead => format!("drain send start_head({})", self.head_name()),
+            Choice::StartHeadBusy => format!("drain fault no_slot({})", self.head_name()),
+            Choice::StartHeadStale => format!("drain fault no_agent({})", self.head_name()),
+            Choice::FreeSlot => "drain send free_slot".to_owned(),
+            Choice::Steer(run) => format!("client-{} send steer(run_{run})", letter(run)),
+            Choice::WantSteer(run) => format!("agent-{run} emit steer_wanted(run_{run})"),
+            Choice::ReadSteer => "agent answer steer_read".to_owned(),
+            Choice::Drain(run) => format!("worker-{run} send drain(run_{run})"),
+            Choice::ChangeTitle => "client-a send change_title(ses_1)".to_owned(),
+            Choice::ChangeAgent => "client-a send change_agent(ses_1)".to_owned(),
+            Choice::Recover => format!("recovery send settle(run_{})", self.judged_name()),
+            Choice::LoseLease => "store fault lease_lost".to_owned(),
+            Choice::TakeOver => "recovery send take_over".to_owned(),
+            Choice::AppendLate(run) => format!("worker-{run} send append(run_{run})"),
             Choice::End(run) => format!("server send end(run_{run})"),
             Choice::Answer(number) => {
                 let answers = self.questions[usize::from(number) - 1].answers;
@@ -30,7 +51,7 @@ impl<G: Guards> World<G> {
             Choice::Store { call, is_written } => {
                 let Call { run, kind } = self.store.calls[usize::from(call)];
                 let verb = if is_written { "answer" } else { "fault" };
-                format!("store {verb} {}(run_{run})", answer_name(kind, is_written))
+                format!("store {verb} {}({})", answer_name(kind, is_written), subject(run))
             }
             Choice::Unknown(call) => {
                 let Call { run, .. } = self.store.calls[usize::from(call)];
@@ -72,17 +93,30 @@ impl<G: Guards> World<G> {
     fn timer_name(&self) -> &'static str {
         let next = self.next_time();
         let deadline = self.lineage.deadline().filter(|(at, _)| Some(*at) == next);
-        deadline.map_or("stop_bound", |(_, kind)| timer(kind))
+        let other = if next == self.next_judgement() { "grace" } else { "stop_bound" };
+        deadline.map_or(other, |(_, kind)| timer(kind))
+    }
+
+    fn head_name(&self) -> String {
+        self.queue.head_due.map_or_else(String::new, |turn| format!("msg_{turn}"))
+    }
+
+    fn judged_name(&self) -> u8 {
+        self.outside.judged.unwrap_or_default()
     }
 
     fn crash_name(&self, written: u8) -> String {
         let calls = self.store.calls.iter().enumerate();
         let names: Vec<_> = calls
             .filter(|(bit, _)| written & (1 << bit) != 0)
-            .map(|(_, call)| format!("{}:run_{}", answer_name(call.kind, true), call.run))
+            .map(|(_, call)| format!("{}:{}", answer_name(call.kind, true), subject(call.run)))
             .collect();
         if names.is_empty() { String::new() } else { format!("({})", names.join(",")) }
     }
+}
+
+fn subject(run: u8) -> String {
+    if run == SESSION { "ses_1".to_owned() } else { format!("run_{run}") }
 }
 
 fn letter(run: u8) -> char {
@@ -101,6 +135,24 @@ fn answer_name(kind: CallKind, is_written: bool) -> &'static str {
         (CallKind::Append { .. }, false) => "append_failed",
         (CallKind::SaveLate { .. }, true) => "saved",
         (CallKind::SaveLate { .. }, false) => "save_failed",
+        (CallKind::AppendLate, true) => "appended",
+        (CallKind::AppendLate, false) => "append_failed",
+        (CallKind::Queue { change, .. }, _) => change_name(change, is_written),
+        (CallKind::Change { .. }, true) => "changed",
+        (CallKind::Change { .. }, false) => "change_failed",
+    }
+}
+
+fn change_name(change: Change, is_written: bool) -> &'static str {
+    match (change, is_written) {
+        (Change::Append { .. }, true) => "queued",
+        (Change::Append { .. }, false) => "queueing_failed",
+        (Change::Remove { .. }, true) => "removed",
+        (Change::Remove { .. }, false) => "removal_failed",
+        (Change::Release { .. }, true) => "released",
+        (Change::Release { .. }, false) => "release_failed",
+        (Change::Hold, true) => "held",
+        (Change::Hold, false) => "hold_failed",
     }
 }
 

@@ -5,10 +5,13 @@ mod choices;
 mod conditions;
 mod label;
 mod oddity;
+mod outside;
 mod over;
 mod ports;
 mod questions;
+mod queue;
 mod runs;
+mod steers;
 mod store;
 mod take;
 mod trace;
@@ -25,8 +28,11 @@ use runwarden_protocol::run::lineage::{Lineage, RunLimits};
 use smallvec::SmallVec;
 
 use super::budget::Budget;
+use outside::Outside;
 use questions::QuestionModel;
+use queue::QueueModel;
 use runs::{AgentModel, RunModel};
+use steers::SteerModels;
 use store::Store;
 use trace::Trace;
 
@@ -54,6 +60,9 @@ pub struct World<G: Guards> {
     runs: SmallVec<[RunModel; FEW]>,
     agents: SmallVec<[AgentModel; FEW]>,
     questions: SmallVec<[QuestionModel; 1]>,
+    queue: QueueModel,
+    steering: SteerModels,
+    outside: Outside,
     budget: Budget,
     /// No part of the state.
     trace: Option<Box<Trace>>,
@@ -79,6 +88,9 @@ impl<G: Guards> World<G> {
             runs: SmallVec::new(),
             agents: SmallVec::new(),
             questions: SmallVec::new(),
+            queue: QueueModel::default(),
+            steering: SteerModels::default(),
+            outside: Outside::default(),
             budget,
             trace: None,
         }
@@ -121,6 +133,15 @@ impl<G: Guards> Hash for World<G> {
         self.hash_runs(state);
         self.hash_agents(state);
         self.questions.hash(state);
+        if self.conditions.queues {
+            self.queue.hash(state);
+        }
+        if self.conditions.steers {
+            self.steering.hash(state);
+        }
+        if self.conditions.is_outside_busy() {
+            self.outside.hash(state);
+        }
         self.budget.hash(state);
     }
 }

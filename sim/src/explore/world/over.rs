@@ -40,6 +40,8 @@ impl<G: Guards> World<G> {
             && self.store.pending != Some(run)
             && self.store.calls.iter().all(|call| call.run != run)
             && !self.has_open_question(run)
+            && !model.may_act_late()
+            && !model.is_message()
     }
 
     pub(super) fn hash_runs<H: Hasher>(&self, state: &mut H) {
@@ -50,11 +52,14 @@ impl<G: Guards> World<G> {
                 let start = self.conditions.keyed.then_some(model.start);
                 let (is_admitted, terminal) = (stored.is_admitted, stored.terminal);
                 // One that was refused has no id to ask by.
-                if start.is_some() || model.start != Start::Refused {
+                if start.is_some() || model.has_run() {
                     over.push(Over { start, is_admitted, terminal });
                 }
             } else {
                 (run, model, stored).hash(state);
+                if model.is_message() {
+                    self.turns_of(run).hash(state);
+                }
             }
         }
         // A run that is not over begins with its number, which is never zero.
@@ -64,6 +69,13 @@ impl<G: Guards> World<G> {
         self.store.revision.hash(state);
         self.store.pending.hash(state);
         self.store.calls.hash(state);
+        if self.conditions.queues {
+            (&self.store.queue, self.store.held).hash(state);
+        }
+        if self.conditions.queues || self.conditions.steers {
+            // Not every request of a client is a start there, so what is left of them does not tell.
+            self.runs.len().hash(state);
+        }
         let key_used_by = self.store.key_used_by;
         (key_used_by.is_some(), key_used_by.filter(|_| self.conditions.keyed)).hash(state);
     }

@@ -11,6 +11,7 @@ use runwarden_runtime::dispatch::{Announcement, PortCall, Release, StoreCall, Wo
 
 use super::check::ensure;
 use super::runs::{Due, RunModel, Start};
+use super::steers::SteerRows;
 use super::store::{Call, CallKind, Turn};
 use super::take::Cause;
 use super::{Broken, World};
@@ -19,19 +20,12 @@ impl<G: Guards> World<G> {
     pub(super) fn call(&mut self, cause: Cause, call: PortCall) -> Result<(), Broken> {
         match call {
             PortCall::Store(run_id, call) => self.store_call(number(run_id), call),
-            // No scenario asks for a change of the session, or queues anything.
-            PortCall::Change { ask, .. } => Err(Broken {
-                rule: "SES-2",
-                detail: format!("a change is committed that {ask} never asked for"),
-            }),
+            PortCall::Change { expected, .. } => self.change_called(expected),
             PortCall::Delete { ask, .. } => Err(Broken {
                 rule: "LIFE-01",
                 detail: format!("a deletion is committed that {ask} never asked for"),
             }),
-            PortCall::Queue(_) => Err(Broken {
-                rule: "STR-12",
-                detail: "the queue acts although nobody queued anything".to_owned(),
-            }),
+            PortCall::Queue(call) => self.queue_call(call),
             PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
             PortCall::CloseAgent(agent) => self.close_agent(cause, agent),
             PortCall::Release(Release::Run(run_id)) => {
@@ -47,12 +41,18 @@ impl<G: Guards> World<G> {
 
     fn store_call(&mut self, run: u8, call: StoreCall) -> Result<(), Broken> {
         let kind = match call {
-            StoreCall::Admit { expected, .. } => {
+            StoreCall::Admit { expected, is_head, turn_id, .. } => {
                 self.check_admission(run)?;
-                CallKind::Admit { expected }
+                ensure(is_head || self.store.queue.is_empty(), "ADM-17", || {
+                    format!("run {run} overtakes {:?}, which wait", self.store.queue)
+                })?;
+                let turn = u8::try_from(turn_id.number()).expect("turns are few");
+                CallKind::Admit { expected, entry: is_head.then_some(turn) }
             }
-            StoreCall::Compensate { expected, .. } => CallKind::Compensate { expected },
-            StoreCall::Settle { expected, verdict, .. } => {
+            StoreCall::Compensate { expected, requeue, .. } => {
+                CallKind::Compensate { expected, requeue }
+            }
+            StoreCall::Settle { expected, verdict, hold, steers, .. } => {
                 let is_appending = self.store.is_appending(run);
                 ensure(!is_appending, "STOP-22", || {
                     format!("run {run} is settled while an append is unanswered")
@@ -60,7 +60,8 @@ impl<G: Guards> World<G> {
                 ensure(!self.store.is_settling(run), "OWN-11", || {
                     format!("run {run} is settled twice at once")
                 })?;
-                CallKind::Settle { expected, verdict }
+                let steers = SteerRows::of_settled(&steers);
+                CallKind::Settle { expected, verdict, hold, steers }
             }
             StoreCall::StartWorker { .. } => {
                 self.store.stored(run).turn = Turn::Started;
@@ -79,7 +80,7 @@ impl<G: Guards> World<G> {
                     format!("rows of run {run} are issued after its Stop")
                 })?;
                 let count = u8::try_from(rows.len()).expect("few rows are produced");
-                CallKind::Append { count }
+                CallKind::Append { count, steers: SteerRows::of_rows(&rows) }
             }
         };
         self.store.calls.push(Call { run, kind });
@@ -104,8 +105,7 @@ impl<G: Guards> World<G> {
                 self.check_first_words(run)?;
                 Due::Call { agent, is_interrupted: false, is_killed: false }
             }
-            // No scenario steers.
-            WorkerCall::HandSteer(_) => return Ok(()),
+            WorkerCall::HandSteer(steer_id) => return self.steer_handed(run, steer_id),
             WorkerCall::Signal(agent, signal) => return self.signal(run, agent, signal),
             WorkerCall::Exit => Due::Exit,
         };
@@ -161,8 +161,10 @@ impl<G: Guards> World<G> {
             Announcement::Phase { run_id, phase: Phase::Cancelling, since } => {
                 self.stopped(cause, number(run_id), since)
             }
-            Announcement::Ended { run_id, outcome, seq, .. } => {
-                self.ended(number(run_id), outcome, seq)
+            Announcement::Ended { run_id, outcome, seq, steers, .. } => {
+                let run = number(run_id);
+                self.check_returned(run, &steers)?;
+                self.ended(run, outcome, seq, SteerRows::of_settled(&steers).settled())
             }
             Announcement::QuestionOpened { question_id, expires_at, .. } => {
                 self.question_opened(question_id, expires_at);
@@ -176,13 +178,19 @@ impl<G: Guards> World<G> {
                 self.questions_resolved(cause, &questions, outcome)
             }
             Announcement::AnswerRefused { question_id, .. } => self.answer_refused(question_id),
+            Announcement::Change { answer, .. } => {
+                self.change_answered(answer);
+                Ok(())
+            }
+            Announcement::Steer { ask, answer, .. } => self.steer_answered(ask, answer),
+            Announcement::Queue { ask, answer } => self.queue_answered(ask, answer),
+            Announcement::Idle => {
+                self.queue_triggered();
+                Ok(())
+            }
             Announcement::Phase { .. }
-            | Announcement::Change { .. }
             | Announcement::Deletion { .. }
-            | Announcement::Queue { .. }
-            | Announcement::Steer { .. }
-            | Announcement::Session { .. }
-            | Announcement::Idle => Ok(()),
+            | Announcement::Session { .. } => Ok(()),
         }
     }
 
@@ -193,6 +201,9 @@ impl<G: Guards> World<G> {
         ensure(is_key_used || !matches!(answer, StartAnswer::Repeated), "ADM-13", || {
             format!("start {run} is told the outcome of a key that had none")
         })?;
+        if let StartAnswer::Queued { turn_id, position, .. } = answer {
+            self.check_queued(turn_id, position)?;
+        }
         let model = self.run(run);
         let start = match answer {
             StartAnswer::Started { .. } => {
@@ -201,10 +212,10 @@ impl<G: Guards> World<G> {
                 })?;
                 Start::Acknowledged
             }
-            StartAnswer::Queued { .. }
-            | StartAnswer::Unstored
-            | StartAnswer::Repeated
-            | StartAnswer::Refused(_) => Start::Refused,
+            StartAnswer::Queued { .. } => Start::Queued,
+            StartAnswer::Unstored | StartAnswer::Repeated | StartAnswer::Refused(_) => {
+                Start::Refused
+            }
         };
         if model.start == Start::Waiting {
             model.start = start;
@@ -259,7 +270,11 @@ impl<G: Guards> World<G> {
         ensure(!self.store.is_settling(run), "STOP-07", || {
             format!("a Stop of run {run} is accepted while its settlement is being saved")
         })?;
-        self.run(run).stopped_at = Some(since);
+        let model = self.run(run);
+        model.stopped_at = Some(since);
+        if model.stops_waiting > 0 {
+            self.hold_queue();
+        }
         Ok(())
     }
 
@@ -282,7 +297,13 @@ impl<G: Guards> World<G> {
         })
     }
 
-    fn ended(&mut self, run: u8, outcome: Outcome, seq: Option<Seq>) -> Result<(), Broken> {
+    fn ended(
+        &mut self,
+        run: u8,
+        outcome: Outcome,
+        seq: Option<Seq>,
+        settled: u8,
+    ) -> Result<(), Broken> {
         let stored = self.store.run(run);
         let model = self.run(run);
         ensure(model.ended.is_none(), "INV-TERM", || format!("run {run} ends twice"))?;
@@ -298,7 +319,10 @@ impl<G: Guards> World<G> {
         ensure(stored.terminal == Some(outcome), "DI-5", || {
             format!("run {run} is shown {outcome:?}, the store holds {:?}", stored.terminal)
         })?;
-        let due = u64::from(model.shown) + 1;
+        let due = u64::from(model.shown) + u64::from(settled) + 1;
+        if outcome == Outcome::Cancelled {
+            self.check_hold_stored(run)?;
+        }
         ensure(seq.is_none_or(|seq| seq.get() == due), "INV-SEQ", || {
             format!("the terminal of run {run} has number {seq:?}, {due} was due")
         })

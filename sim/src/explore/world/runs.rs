@@ -30,11 +30,19 @@ pub(super) enum Start {
     Refused,
     /// The connection was lost before the answer.
     Lost,
+    /// Its message waits in the queue.
+    Queued,
+    /// Its message is being taken out of the queue.
+    Removing,
+    /// Its message was taken out of the queue.
+    Removed,
 }
 
 /// A run outside the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RunModel {
+    /// The turn; of the head of the queue that of the message, else the number of the run.
+    pub(super) turn: u8,
     pub(super) due: Due,
     pub(super) start: Start,
     pub(super) stops_waiting: u8,
@@ -57,6 +65,10 @@ pub(super) struct RunModel {
     pub(super) is_forgotten: bool,
     /// Whether its worker tried to save a result behind the settlement.
     pub(super) has_saved_late: bool,
+    /// Whether another process has its session, and its worker does not know.
+    pub(super) is_ghost: bool,
+    /// Whether its worker tried to append behind that.
+    pub(super) has_appended_late: bool,
 }
 
 /// An agent. Its id tells which run constructed it and how many it had before, so that the ids of a run
@@ -70,8 +82,9 @@ pub(super) struct AgentModel {
 }
 
 impl RunModel {
-    pub(super) fn asked() -> Self {
+    pub(super) fn asked(turn: u8) -> Self {
         Self {
+            turn,
             due: Due::Nothing,
             start: Start::Waiting,
             stops_waiting: 0,
@@ -85,12 +98,32 @@ impl RunModel {
             is_stop_asked: false,
             is_forgotten: false,
             has_saved_late: false,
+            is_ghost: false,
+            has_appended_late: false,
         }
     }
 
     /// Whether somebody waits for an answer about the run.
     pub(super) fn is_awaited(&self) -> bool {
         self.start == Start::Waiting || self.stops_waiting > 0
+    }
+
+    /// Whether somebody may know a run by its number.
+    pub(super) fn has_run(&self) -> bool {
+        match self.start {
+            Start::Waiting | Start::Acknowledged | Start::Lost => true,
+            Start::Refused | Start::Queued | Start::Removing | Start::Removed => false,
+        }
+    }
+
+    /// Whether its worker may still try what another process has forbidden it.
+    pub(super) fn may_act_late(&self) -> bool {
+        self.is_ghost && !(self.has_saved_late && self.has_appended_late)
+    }
+
+    /// Whether it is a message that its client may still take out of the queue.
+    pub(super) fn is_message(&self) -> bool {
+        matches!(self.start, Start::Queued | Start::Removing)
     }
 
     /// The connection is gone: nobody waits any more.

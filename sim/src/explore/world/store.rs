@@ -1,12 +1,18 @@
 //! A model of the store: what is durable, and calls that wait for an answer.
 
-use runwarden_protocol::ids::{Revision, Seq};
+use runwarden_protocol::ids::{Revision, Seq, TurnId};
 use runwarden_protocol::journal::row::Outcome;
+use runwarden_protocol::run::queue::Change;
 use runwarden_protocol::run::settlement::Verdict;
+use runwarden_protocol::wire::codes::Code;
 use smallvec::SmallVec;
 
 use super::FEW;
 use super::conditions::Fault;
+use super::steers::SteerRows;
+
+/// The run of a call that belongs to the session itself.
+pub(super) const SESSION: u8 = 0;
 
 /// The store of one session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +24,10 @@ pub(super) struct Store {
     pub(super) runs: SmallVec<[StoredRun; FEW]>,
     /// The run that used the one idempotency key.
     pub(super) key_used_by: Option<u8>,
+    /// Entries of the queue by turn, the head first.
+    pub(super) queue: SmallVec<[u8; FEW]>,
+    /// Why nothing of it starts.
+    pub(super) held: Option<Code>,
     /// Calls without answer, in the order they were issued.
     pub(super) calls: SmallVec<[Call; FEW]>,
 }
@@ -37,6 +47,10 @@ pub(super) struct StoredRun {
     pub(super) turn: Turn,
     /// The revision that admitted it.
     pub(super) admitted_at: Revision,
+    /// The entry of the queue that it was.
+    pub(super) entry: Option<u8>,
+    /// Whether its start was undone.
+    pub(super) is_undone: bool,
 }
 
 /// The turn's own journal.
@@ -60,20 +74,42 @@ pub(super) struct Call {
 pub(super) enum CallKind {
     Admit {
         expected: Revision,
+        /// The entry of the queue that goes with it.
+        entry: Option<u8>,
     },
     Compensate {
         expected: Revision,
+        /// The hold with which its entry comes back.
+        requeue: Option<Code>,
     },
     Settle {
         expected: Revision,
         verdict: Verdict,
+        hold: Option<Code>,
+        steers: SteerRows,
     },
     Append {
         count: u8,
+        steers: SteerRows,
     },
     /// A worker saves by itself, from the revision it knows. The machine hears nothing of it.
     SaveLate {
         expected: Revision,
+        /// Whether another process has the lease.
+        is_fenced: bool,
+    },
+    /// A worker appends though another process has the lease. The machine hears nothing of it.
+    AppendLate,
+    /// A change of the queue.
+    Queue {
+        change: Change,
+        held: Option<Code>,
+        expected: Revision,
+    },
+    /// A change of the record, worked out from the record as it was at `loaded`.
+    Change {
+        expected: Revision,
+        loaded: Revision,
     },
 }
 
@@ -90,6 +126,8 @@ impl Store {
             revision: Revision::new(1),
             pending: None,
             key_used_by: None,
+            queue: SmallVec::new(),
+            held: None,
             runs: SmallVec::new(),
             calls: SmallVec::new(),
         }
@@ -121,52 +159,23 @@ impl Store {
     ) -> Option<Written> {
         let run = call.run;
         match call.kind {
-            CallKind::Admit { expected } => {
-                if self.pending.is_some() || expected != self.revision {
-                    return None;
-                }
-                self.pending = Some(run);
-                self.key_used_by = Some(run);
-                let written = self.commit(None);
-                let revision = self.revision;
-                let stored = self.stored(run);
-                stored.is_admitted = true;
-                stored.turn = Turn::Submitted;
-                stored.admitted_at = revision;
-                Some(written)
+            CallKind::Admit { expected, entry } => {
+                let is_free = self.pending.is_none() && expected == self.revision;
+                let is_taken = is_free && (entry.is_none() || self.take_head(entry, fault));
+                is_taken.then(|| self.admit(run, entry))
             }
-            CallKind::Compensate { expected } => {
-                if self.pending != Some(run) || expected != self.revision {
-                    return None;
-                }
-                self.pending = None;
-                self.key_used_by = None;
-                let stored = self.stored(run);
-                stored.terminal = Some(Outcome::Failed);
-                stored.turn = Turn::Ended;
-                Some(self.commit(None))
+            CallKind::Compensate { expected, requeue } => {
+                self.is_due(run, expected).then(|| self.compensate(run, requeue))
             }
-            CallKind::Settle { expected, verdict } => {
-                if self.pending != Some(run) || expected != self.revision {
-                    return None;
-                }
-                self.pending = None;
-                let stored = self.stored(run);
-                stored.terminal = Some(verdict.outcome);
-                stored.prompts += 1;
-                if verdict.marker.is_some() {
-                    stored.markers += 1;
-                    stored.partial = partial;
-                }
-                let is_left_open =
-                    stored.turn == Turn::Submitted && fault == Some(Fault::UnstartedTurnLeftOpen);
-                if !is_left_open {
-                    stored.turn = Turn::Ended;
-                }
-                let terminal_seq = Seq::new(u64::from(stored.rows) + 1);
-                Some(self.commit(Some(terminal_seq)))
+            CallKind::Settle { expected, verdict, hold, steers } => {
+                self.is_due(run, expected).then(|| {
+                    if hold.is_some() {
+                        self.hold(hold);
+                    }
+                    self.settle(run, verdict, partial, steers, fault)
+                })
             }
-            CallKind::Append { count } => {
+            CallKind::Append { count, .. } => {
                 let stored = self.stored(run);
                 if stored.terminal.is_some() {
                     return None;
@@ -175,15 +184,119 @@ impl Store {
                 stored.rows += count;
                 Some(Written::Rows { first_seq, count: u32::from(count) })
             }
-            CallKind::SaveLate { expected } => {
+            CallKind::SaveLate { expected, is_fenced } => {
                 let is_compared = fault != Some(Fault::SavedUncompared);
-                if is_compared && (self.pending != Some(run) || expected != self.revision) {
+                if is_compared && (is_fenced || !self.is_due(run, expected)) {
                     return None;
                 }
                 self.pending = None;
                 Some(self.commit(None))
             }
+            CallKind::AppendLate => {
+                if fault != Some(Fault::OldEpochAccepted) {
+                    return None;
+                }
+                let stored = self.stored(run);
+                stored.rows += 1;
+                Some(Written::Rows { first_seq: Seq::new(u64::from(stored.rows)), count: 1 })
+            }
+            CallKind::Queue { change, held, expected } => {
+                (expected == self.revision).then(|| self.change_queue(change, held))
+            }
+            CallKind::Change { expected, .. } => {
+                (expected == self.revision).then(|| self.commit(None))
+            }
         }
+    }
+
+    /// Whether the pending turn is that of the run, and the record is the one its writer knows.
+    fn is_due(&self, run: u8, expected: Revision) -> bool {
+        self.pending == Some(run) && expected == self.revision
+    }
+
+    fn admit(&mut self, run: u8, entry: Option<u8>) -> Written {
+        self.pending = Some(run);
+        self.key_used_by = Some(run);
+        let written = self.commit(None);
+        let revision = self.revision;
+        let stored = self.stored(run);
+        stored.is_admitted = true;
+        stored.turn = Turn::Submitted;
+        stored.admitted_at = revision;
+        stored.entry = entry;
+        written
+    }
+
+    fn compensate(&mut self, run: u8, requeue: Option<Code>) -> Written {
+        self.pending = None;
+        self.key_used_by = None;
+        let stored = self.stored(run);
+        stored.terminal = Some(Outcome::Failed);
+        stored.turn = Turn::Ended;
+        stored.is_undone = true;
+        if let (Some(entry), Some(_)) = (stored.entry, requeue) {
+            self.queue.insert(0, entry);
+            self.hold(requeue);
+        }
+        self.commit(None)
+    }
+
+    fn settle(
+        &mut self,
+        run: u8,
+        verdict: Verdict,
+        partial: u8,
+        steers: SteerRows,
+        fault: Option<Fault>,
+    ) -> Written {
+        self.pending = None;
+        let stored = self.stored(run);
+        stored.terminal = Some(verdict.outcome);
+        stored.prompts += 1;
+        if verdict.marker.is_some() {
+            stored.markers += 1;
+            // Rows that settle steers are shown as notes and keep with the rest.
+            stored.partial = partial + steers.settled();
+        }
+        let is_left_open =
+            stored.turn == Turn::Submitted && fault == Some(Fault::UnstartedTurnLeftOpen);
+        if !is_left_open {
+            stored.turn = Turn::Ended;
+        }
+        stored.rows += steers.settled();
+        let terminal_seq = Seq::new(u64::from(stored.rows) + 1);
+        self.commit(Some(terminal_seq))
+    }
+
+    /// Takes the head out, with its turn.
+    fn take_head(&mut self, entry: Option<u8>, fault: Option<Fault>) -> bool {
+        match fault {
+            Some(Fault::HeadRemovedFirst | Fault::HeadKept) => true,
+            _ if self.queue.first().copied() != entry => false,
+            _ => {
+                self.queue.remove(0);
+                self.hold(self.held);
+                true
+            }
+        }
+    }
+
+    fn change_queue(&mut self, change: Change, held: Option<Code>) -> Written {
+        let number = |turn: TurnId| u8::try_from(turn.number()).expect("messages are few");
+        match change {
+            Change::Append { turn_id, .. } => self.queue.push(number(turn_id)),
+            Change::Remove { turn_id, .. } => {
+                self.queue.retain(|entry| *entry != number(turn_id));
+            }
+            Change::Release { .. } | Change::Hold => {}
+        }
+        self.hold(held);
+        self.commit(None)
+    }
+
+    /// A queue without entries has no hold (LIFE-06).
+    fn hold(&mut self, held: Option<Code>) {
+        self.held = held.filter(|_| !self.queue.is_empty());
     }
 
     fn commit(&mut self, terminal_seq: Option<Seq>) -> Written {

@@ -1,12 +1,13 @@
 //! Taking a choice: the world acts, the machine steps, its effects reach the ports.
 
-use runwarden_protocol::ids::{AskId, ItemId, MessageId, PayloadId, PayloadRef, RunId, Seq};
+use runwarden_protocol::ids::{AskId, ItemId, MessageId, PayloadId, PayloadRef, RunId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::machine::{Machine, Outbox, Reject};
 use runwarden_protocol::record::{RESTARTED, SERVER, TICK};
 use runwarden_protocol::run::admission::{KeyFact, SlotFact, StartFacts};
+use runwarden_protocol::run::changes::ChangeKind;
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{Input, KnownRun, Output, Start};
 use runwarden_protocol::run::settlement::{Failure, Verdict};
@@ -20,7 +21,7 @@ use super::check::ensure;
 use super::choices::Choice;
 use super::conditions::{Fault, Oddity};
 use super::runs::{AgentModel, Due, RunModel, Start as StartModel};
-use super::store::{Call, CallKind, Written};
+use super::store::{Call, CallKind, SESSION, Written};
 use super::{Broken, World, session};
 
 /// Bodies of one run have numbers from this times the run's number on.
@@ -30,7 +31,7 @@ const PAYLOADS_PER_RUN: u64 = 1_000;
 const LARGE_ROW_BYTES: u32 = 2 << 10;
 
 /// A start that only the session's state can refuse.
-const FACTS: StartFacts = StartFacts {
+pub(super) const FACTS: StartFacts = StartFacts {
     key: KeyFact::Unused,
     agent_available: true,
     attachment_unknown: false,
@@ -48,8 +49,25 @@ impl<G: Guards> World<G> {
     /// The first rule that is broken in this step.
     pub fn take(&mut self, choice: Choice) -> Result<(), Broken> {
         match choice {
-            Choice::Start => self.start(KeyFact::SameContent)?,
-            Choice::StartOther => self.start(KeyFact::OtherContent)?,
+            Choice::Start => self.start(KeyFact::SameContent, WhenBusy::Reject)?,
+            Choice::StartOther => self.start(KeyFact::OtherContent, WhenBusy::Reject)?,
+            Choice::Queue => self.start(KeyFact::SameContent, WhenBusy::Queue)?,
+            Choice::Remove(entry) => self.remove_queued(entry)?,
+            Choice::Resume => self.resume_queue()?,
+            Choice::StartHead => self.start_head()?,
+            Choice::StartHeadBusy => self.start_head_busy()?,
+            Choice::StartHeadStale => self.start_head_stale()?,
+            Choice::FreeSlot => self.free_slot()?,
+            Choice::Steer(run) => self.steer(run)?,
+            Choice::WantSteer(run) => self.want_steer(run)?,
+            Choice::ReadSteer => self.read_steer()?,
+            Choice::Drain(run) => self.drain(run)?,
+            Choice::ChangeTitle => self.change(ChangeKind::Description)?,
+            Choice::ChangeAgent => self.change(ChangeKind::Agent)?,
+            Choice::Recover => self.recover_late()?,
+            Choice::LoseLease => self.lose_lease(),
+            Choice::TakeOver => self.take_over()?,
+            Choice::AppendLate(run) => self.append_late(run),
             Choice::Stop(run) => self.stop(run)?,
             Choice::End(run) => self.end(run)?,
             Choice::Answer(number) => self.answer_question(number)?,
@@ -86,6 +104,7 @@ impl<G: Guards> World<G> {
             Choice::Fire => self.fire()?,
             Choice::Crash(written) => self.crash(written)?,
         }
+        self.drop_listener();
         if choice == Choice::Fire {
             self.check_bound()?;
         }
@@ -95,17 +114,24 @@ impl<G: Guards> World<G> {
     }
 
     /// A start; if its key had an effect, that was with `content`.
-    fn start(&mut self, content: KeyFact) -> Result<(), Broken> {
+    fn start(&mut self, content: KeyFact, when_busy: WhenBusy) -> Result<(), Broken> {
+        self.recover_first()?;
         self.budget.clients -= 1;
         let key = if self.is_key_used() { content } else { KeyFact::Unused };
-        self.runs.push(RunModel::asked());
+        self.runs.push(RunModel::asked(self.last_run() + 1));
         let number = self.runs.len() as u64;
         let (ask, run_id) = (AskId::new(number), RunId::new(number));
         let turn_id = MessageId::new(number);
-        self.feed(
-            Cause::Nobody,
-            Input::Start(Start { ask, run_id, turn_id, facts: StartFacts { key, ..FACTS } }),
-        )
+        let facts = StartFacts { key, when_busy, ..FACTS };
+        let saving = (1..=self.last_run()).find(|run| self.store.is_settling(*run));
+        self.feed(Cause::Nobody, Input::Start(Start { ask, run_id, turn_id, facts }))?;
+        let run = self.last_run();
+        let is_decided = when_busy == WhenBusy::Queue
+            || self.run(run).start != StartModel::Waiting
+            || self.store.calls.iter().any(|call| call.run == run);
+        ensure(saving.is_none() || is_decided, "REG-12", || {
+            format!("start {run} waits for the save of run {saving:?}")
+        })
     }
 
     /// Whether the key of the starts had an effect, as the store says (ADM-13).
@@ -151,10 +177,12 @@ impl<G: Guards> World<G> {
     fn save_late(&mut self, run: u8) {
         self.run(run).has_saved_late = true;
         let expected = self.store.run(run).admitted_at;
-        self.store.calls.push(Call { run, kind: CallKind::SaveLate { expected } });
+        let is_fenced = self.run(run).is_ghost;
+        self.store.calls.push(Call { run, kind: CallKind::SaveLate { expected, is_fenced } });
     }
 
-    fn stop(&mut self, run: u8) -> Result<(), Broken> {
+    pub(super) fn stop(&mut self, run: u8) -> Result<(), Broken> {
+        self.recover_first()?;
         self.budget.stops -= 1;
         let stored = self.store.run(run);
         let known = match stored.terminal {
@@ -182,11 +210,14 @@ impl<G: Guards> World<G> {
             self.budget.drops -= 1;
         }
         let written = if is_written { self.write(call)? } else { None };
+        if call.run == SESSION {
+            return self.session_answered(call.kind, written);
+        }
         let is_number_lost = !is_written && self.conditions.fault == Some(Fault::NumberTakenEarly);
-        if let (true, CallKind::Append { count }) = (is_number_lost, call.kind) {
+        if let (true, CallKind::Append { count, .. }) = (is_number_lost, call.kind) {
             self.store.stored(call.run).rows += count;
         }
-        if matches!(call.kind, CallKind::SaveLate { .. }) {
+        if matches!(call.kind, CallKind::SaveLate { .. } | CallKind::AppendLate) {
             return Ok(());
         }
         let (run, run_id) = (call.run, id(call.run));
@@ -207,9 +238,25 @@ impl<G: Guards> World<G> {
         self.answer(run, answer)
     }
 
+    fn session_answered(&mut self, kind: CallKind, written: Option<Written>) -> Result<(), Broken> {
+        let revision = match written {
+            Some(Written::Commit { revision, .. }) => Some(revision),
+            Some(Written::Rows { .. }) | None => None,
+        };
+        let answer = match kind {
+            CallKind::Change { .. } => PortAnswer::Changed(Self::change_ask(), revision),
+            _ => PortAnswer::QueueCommitted(revision),
+        };
+        self.queue_written();
+        self.feed(Cause::Nobody, fact(answer))
+    }
+
     /// Carries out a call, and sees that it changes no other run's turn.
     fn write(&mut self, call: Call) -> Result<Option<Written>, Broken> {
         let run = call.run;
+        if run == SESSION {
+            return self.write_session(call);
+        }
         let pending = self.store.pending;
         let is_admission = matches!(call.kind, CallKind::Admit { .. });
         let is_key_used = self.conditions.keyed && self.store.key_used_by.is_some();
@@ -218,11 +265,39 @@ impl<G: Guards> World<G> {
         ensure(!(is_admission && is_key_used && written.is_some()), "ADM-13", || {
             format!("run {run} is admitted under a key that had its turn")
         })?;
+        ensure(call.kind != CallKind::AppendLate || written.is_none(), "JRN-14", || {
+            format!("a row of run {run} is stored, whose lease another process has")
+        })?;
+        let is_fenced = matches!(call.kind, CallKind::SaveLate { is_fenced: true, .. });
+        ensure(!is_fenced || written.is_none(), "OWN-07", || {
+            format!("a result of run {run} is saved, whose lease another process has")
+        })?;
         let is_commit = matches!(written, Some(Written::Commit { .. }));
+        if let (CallKind::Append { steers, .. } | CallKind::Settle { steers, .. }, Some(_)) =
+            (call.kind, written)
+        {
+            self.store_steers(run, steers)?;
+        }
+        if let (CallKind::Admit { entry, .. }, true) = (call.kind, is_commit) {
+            self.note_pending();
+            self.check_accepted(entry)?;
+        }
         let is_owner = pending == Some(run) || (is_admission && pending.is_none());
         ensure(!is_commit || is_owner, "OWN-02", || {
             format!("a write of run {run} changes the session, whose turn is that of {pending:?}")
         })?;
+        Ok(written)
+    }
+
+    /// A commit of the session itself, worked out from its present record (OWN-03).
+    fn write_session(&mut self, call: Call) -> Result<Option<Written>, Broken> {
+        let before = self.store.revision;
+        let written = self.store.write(call, 0, self.conditions.fault);
+        if let (CallKind::Change { loaded, .. }, Some(_)) = (call.kind, written) {
+            ensure(loaded == before, "OWN-03", || {
+                format!("a copy of {loaded:?} is written over {before:?}")
+            })?;
+        }
         Ok(written)
     }
 
@@ -321,6 +396,11 @@ impl<G: Guards> World<G> {
                 self.write(call)?;
             }
         }
+        self.restart()
+    }
+
+    /// A new process finds what is durable.
+    pub(super) fn restart(&mut self) -> Result<(), Broken> {
         for run in 1..=self.last_run() {
             let rows = self.store.run(run).rows;
             let model = self.run(run);
@@ -340,22 +420,17 @@ impl<G: Guards> World<G> {
             trace.step(self.now, SERVER, &json!({"kind": RESTARTED}), &Outbox::new(), None);
         }
         self.crash_questions();
-        let Some(run) = self.store.pending else { return Ok(()) };
-        if self.conditions.fault == Some(Fault::YoungTurnLeftAlone) {
-            return Ok(());
+        self.crash_outside();
+        self.crash_steers();
+        let is_left_alone = self.conditions.fault == Some(Fault::YoungTurnLeftAlone);
+        if let Some(run) = self.store.pending.filter(|_| !is_left_alone) {
+            if self.conditions.recovers_late {
+                self.outside.judged = Some(run);
+            } else {
+                self.recover(run)?;
+            }
         }
-        let number = u64::from(run);
-        self.feed(
-            Cause::Nobody,
-            Input::Recover {
-                run_id: RunId::new(number),
-                turn_id: MessageId::new(number),
-                pending_started_at: self.now,
-                last_seq: Seq::new(u64::from(self.store.run(run).rows)),
-                terminal: None,
-                steers: Vec::new(),
-            },
-        )
+        if self.conditions.queues { self.restart_queue() } else { Ok(()) }
     }
 
     pub(super) fn answer(&mut self, run: u8, answer: PortAnswer) -> Result<(), Broken> {

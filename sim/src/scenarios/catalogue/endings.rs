@@ -3,6 +3,7 @@
 use runwarden_protocol::journal::row::Reason;
 
 use super::super::{Scenario, Variant};
+use super::queue::{RACE_88, RACE_97};
 use super::steps::{
     ADMITTED, BEGUN, CONNECTION_LOST, CONSTRUCTED, FIRST_QUESTION, INVOKED, INVOKED_RUN, LAUNCH,
     REGISTERED, RETURNED, SETTLED, SPEAKING_RUN,
@@ -34,6 +35,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
             ],
         )
     },
+    RACE_88,
     Scenario {
         init: SPEAKING_RUN,
         ..explored(
@@ -111,6 +113,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
             &[Variant::around("key-freed-by-loss", "ADM-13", Fault::KeyFreedByLoss)],
         )
     },
+    RACE_97,
     Scenario {
         init: INVOKED_RUN,
         conditions: Conditions { oddity: Some(Oddity::NearlyFullJournal), ..Conditions::PLAIN },

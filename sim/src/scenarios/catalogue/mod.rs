@@ -3,7 +3,9 @@
 mod completion;
 mod endings;
 mod journal;
+mod queue;
 mod start_up;
+mod steers;
 mod steps;
 mod successors;
 
@@ -19,6 +21,8 @@ const CHAPTERS: &[&[Scenario]] = &[
     completion::SCENARIOS,
     successors::SCENARIOS,
     journal::SCENARIOS,
+    steers::SCENARIOS,
+    &[queue::RACE_75],
     endings::SCENARIOS,
 ];
 
@@ -37,6 +41,9 @@ const SMALL: Budget = Budget { clients: 1, events: 1, stops: 1, drops: 1, crashe
 
 const STALLING: Conditions = Conditions { workers_stall: true, ..Conditions::PLAIN };
 const WEDGING: Conditions = Conditions { agents_wedge: true, ..Conditions::PLAIN };
+const QUEUEING: Conditions = Conditions { queues: true, ..Conditions::PLAIN };
+const STEERING: Conditions = Conditions { steers: true, ..Conditions::PLAIN };
+const SHARED: Conditions = Conditions { shared: true, ..Conditions::PLAIN };
 
 const fn explored(id: &'static str, name: &'static str, variants: &'static [Variant]) -> Scenario {
     Scenario {

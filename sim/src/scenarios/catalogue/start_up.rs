@@ -3,11 +3,11 @@
 use super::super::{Scenario, Variant};
 use super::steps::{
     ADMITTED, AGENT_LOST, BEGUN, CONSTRUCTED, INVOKED, INVOKED_RUN, LAUNCH, LAUNCHED_RUN,
-    REGISTERED, REGISTERED_RUN, RETURNED, SECOND_ADMITTED, SECOND_INVOKED, SECOND_LAUNCH, SETTLED,
-    SPEAKING_RUN, STOPPED, WINDOW_OVER,
+    REGISTERED, REGISTERED_RUN, RETURNED, SECOND_ADMITTED, SECOND_INVOKED, SECOND_LAUNCH,
+    SECOND_REFUSED, SETTLED, SPEAKING_RUN, STOPPED, THIRD_INVOKED, WINDOW_OVER,
 };
-use super::{STALLING, explored};
-use crate::explore::{Conditions, Fault, Oddity};
+use super::{SMALL, STALLING, explored};
+use crate::explore::{Budget, Conditions, Fault, Oddity};
 use crate::variants as v;
 
 pub(super) const SCENARIOS: &[Scenario] = &[
@@ -108,6 +108,30 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
+        init: &[
+            ADMITTED,
+            LAUNCH,
+            BEGUN,
+            CONSTRUCTED,
+            REGISTERED,
+            INVOKED,
+            RETURNED,
+            SETTLED,
+            SECOND_ADMITTED,
+            SECOND_LAUNCH,
+            SECOND_REFUSED,
+            WINDOW_OVER,
+            THIRD_INVOKED,
+        ],
+        budget: Budget { events: 0, stops: 0, drops: 0, ..SMALL },
+        conditions: Conditions { steers: true, ..STALLING },
+        ..explored(
+            "RACE-09",
+            "the-old-worker-s-last-drain",
+            &[Variant::around("drains-by-agent", "STR-05", Fault::DrainsByAgent)],
+        )
+    },
+    Scenario {
         init: LAUNCHED_RUN,
         ..explored(
             "RACE-10",
@@ -138,6 +162,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
             "RACE-13",
             "early-stop-and-the-turn-journal",
             &[Variant::around("unstarted-turn-left-open", "TRN-03", Fault::UnstartedTurnLeftOpen)],
+        )
+    },
+    Scenario {
+        init: SPEAKING_RUN,
+        ..explored(
+            "RACE-14",
+            "slow-finalisation-inside-a-decision",
+            &[Variant::of::<v::DecisionWaitsForSave>("decision-waits-for-save", "REG-12")],
         )
     },
 ];

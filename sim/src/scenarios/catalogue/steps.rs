@@ -22,6 +22,27 @@ pub(super) const PRESSED: Steps = &["clock fire stop_term", "clock fire stop_kil
 pub(super) const WINDOW_OVER: Steps = &["clock fire unwind"];
 pub(super) const SECOND_ADMITTED: Steps =
     &["client-b send start(run_2)", "store answer admitted(run_2)"];
+pub(super) const SECOND_QUEUED: Steps =
+    &["client-b send queue(run_2)", "store answer queued(ses_1)"];
+pub(super) const STEER_SENT: Steps = &["client-a send steer(run_1)"];
+pub(super) const STEERED: Steps = &["client-a send steer(run_1)", "store answer persisted(run_1)"];
+pub(super) const SECOND_REFUSED: Steps = &[
+    "worker-2 answer began(run_2)",
+    "client-b send stop_run(run_2)",
+    "store answer settled(run_2)",
+    "worker-2 answer registration_asked(run_2)",
+];
+pub(super) const THIRD_INVOKED: Steps = &[
+    "client-c send start(run_3)",
+    "store answer admitted(run_3)",
+    "worker-3 answer launched(run_3)",
+    "worker-3 answer began(run_3)",
+    "worker-3 answer registration_asked(run_3)",
+    "worker-3 answer invocation_asked(run_3)",
+];
+pub(super) const CRASHED: Steps = &["server fault crash"];
+pub(super) const TAKEN_OVER: Steps =
+    &["store fault lease_lost", "clock fire grace", "clock fire grace", "recovery send take_over"];
 pub(super) const SECOND_LAUNCH: Steps = &["worker-2 answer launched(run_2)"];
 pub(super) const SECOND_INVOKED: Steps = &[
     "worker-2 answer began(run_2)",

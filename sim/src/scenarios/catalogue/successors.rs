@@ -2,10 +2,10 @@
 
 use super::super::{Scenario, Variant};
 use super::steps::{
-    ADMITTED, BEGUN, CONSTRUCTED, FIRST_ROW, INVOKED, LAUNCH, PRESSED, REGISTERED, SECOND_ADMITTED,
-    SETTLED, SPEAKING_RUN, STOPPED, WINDOW_OVER,
+    ADMITTED, BEGUN, CONSTRUCTED, CRASHED, FIRST_ROW, INVOKED, LAUNCH, PRESSED, REGISTERED,
+    SECOND_ADMITTED, SETTLED, SPEAKING_RUN, STOPPED, TAKEN_OVER, WINDOW_OVER,
 };
-use super::{SMALL, WEDGING, explored};
+use super::{SHARED, SMALL, WEDGING, explored};
 use crate::explore::{Budget, Conditions, Fault};
 use crate::variants as v;
 
@@ -88,6 +88,19 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         )
     },
     Scenario {
+        init: &[ADMITTED, LAUNCH, BEGUN, CONSTRUCTED, REGISTERED, INVOKED, TAKEN_OVER],
+        budget: Budget { events: 0, drops: 0, ..SMALL },
+        conditions: SHARED,
+        ..explored(
+            "RACE-33",
+            "result-after-an-interruption",
+            &[
+                Variant::around("result-saved-over", "OWN-07", Fault::SavedUncompared),
+                Variant::around("old-epoch-accepted", "JRN-14", Fault::OldEpochAccepted),
+            ],
+        )
+    },
+    Scenario {
         budget: Budget { clients: 2, ..SMALL },
         ..explored(
             "RACE-35",
@@ -96,6 +109,16 @@ pub(super) const SCENARIOS: &[Scenario] = &[
                 Variant::of::<v::SecondStartReplacesFirst>("second-start-replaces-first", "ADM-09"),
                 Variant::of::<v::ReservedWithoutOwner>("reserved-without-owner", "ADM-08"),
             ],
+        )
+    },
+    Scenario {
+        init: &[ADMITTED, LAUNCH, BEGUN, CONSTRUCTED, REGISTERED, INVOKED, CRASHED],
+        budget: Budget { clients: 2, events: 0, drops: 0, ..SMALL },
+        conditions: Conditions { recovers_late: true, ..Conditions::PLAIN },
+        ..explored(
+            "RACE-36",
+            "stale-cleanup-against-a-fresh-start",
+            &[Variant::around("cleared-uncompared", "REC-09", Fault::ClearedUncompared)],
         )
     },
     Scenario {

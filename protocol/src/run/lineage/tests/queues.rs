@@ -112,6 +112,21 @@ fn a_message_to_a_busy_session_waits_and_is_told_its_place() {
         Some(StartAnswer::Refused(refusal)) if refusal.code == Code::SessionBusy));
 }
 
+/// The message that waited in line has its turn from the idle transition; nothing of that is left for the message
+/// queued behind it, which the next idle transition starts (STR-12). Found by a search.
+#[test]
+fn a_trigger_that_found_nothing_waiting_is_over_when_a_turn_begins() {
+    let mut world = World::new();
+    world.invoke(1);
+    world.feed(returned(1));
+    world.feed(queued(11));
+    world.commit(1);
+    world.commit(11);
+    world.feed(queued(12));
+    world.feed(Input::Launched { run_id: RunId::new(11) });
+    assert_eq!(heads(&world.write_queue()), []);
+}
+
 #[test]
 fn the_idle_transition_starts_the_head_and_each_entry_becomes_one_turn_in_order() {
     let mut world = World::with_entries([11, 12, 13]);

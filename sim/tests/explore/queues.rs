@@ -1,0 +1,22 @@
+//! The send queue: what waits, in which order it starts, and what holds it.
+
+use crate::holds_and_catches;
+
+/// STR-12 [explore], LIFE-06 [explore]: each trigger is one attempt, no message that may start waits for ever, and
+/// what was removed has no turn.
+#[test]
+fn race_75() {
+    holds_and_catches("RACE-75");
+}
+
+#[test]
+fn race_88() {
+    holds_and_catches("RACE-88");
+}
+
+/// STR-18 [explore], ADM-17 [explore], LIFE-07 [explore]: a Stop holds what waits, a new message goes behind it, and
+/// the end of the hold starts it.
+#[test]
+fn race_97() {
+    holds_and_catches("RACE-97");
+}
