@@ -26,7 +26,7 @@ const OF_MODULES: [&str; 6] = [
 const OF_THE_PAGE: [&str; 1] = ["page.test.mjs"];
 
 /// Tests of the page and the server together.
-const OF_BOTH: [&str; 6] = [
+const OF_BOTH: [&str; 7] = [
     "queue.test.mjs",
     "steer.test.mjs",
     "journey.test.mjs",

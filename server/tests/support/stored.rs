@@ -116,8 +116,7 @@ impl Stored {
     pub(crate) fn provenance_of(&self, run: &str) -> Vec<Value> {
         let sql = "SELECT * FROM provenance WHERE run_id = ?1";
         self.read(sql, column(run, "run_"), |row| {
-            let names: Vec<String> =
-                row.as_ref().column_names().into_iter().map(str::to_owned).collect();
+            let names: Vec<String> = row.as_ref().column_names().map(str::to_owned).collect();
             let value = |name: &str| match row.get_ref(name).unwrap() {
                 ValueRef::Integer(number) => Value::from(number),
                 other => Value::from(other.as_str().unwrap()),
