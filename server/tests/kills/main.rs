@@ -36,7 +36,7 @@ const SESSIONS: usize = 6;
 const KILLS_PER_SESSION: usize = 25;
 
 /// Longest time between a start and the kill.
-const LIFE_MICROS_MAX: u64 = 600_000;
+const LIFE_MICROS_MAX: u64 = 800_000;
 
 #[test]
 fn a_server_killed_under_load_keeps_every_word_it_gave() {
@@ -61,7 +61,7 @@ fn a_server_killed_under_load_keeps_every_word_it_gave() {
     }
     finish(server, &mut accounts, &mut told);
     println!("{kills} kills: {told}");
-    told.check();
+    told.check(kills == KILLS);
 }
 
 /// Every session is worked on until the server is killed, at a moment of the seed's choice.
