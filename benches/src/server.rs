@@ -12,6 +12,9 @@ use crate::Problem;
 /// A token of the benchmark.
 pub(crate) const TOKEN: &str = "a-token-of-the-benchmark-0123456789abcdef";
 
+/// More runs at once than a benchmark has sessions, so that none waits for another's slot.
+const CONFIGURATION: &str = "[limits]\nruns_max = 1024\n";
+
 /// A running server; dropped, it is killed and its files are gone.
 pub(crate) struct Server {
     process: Child,
@@ -27,9 +30,13 @@ impl Server {
     /// When it cannot be started, or says something else than its first line.
     pub(crate) fn start(program: &Path) -> Result<Self, Problem> {
         let home = TempDir::new().map_err(Problem::io("a folder for the state"))?;
+        let state = home.path().join("state");
+        std::fs::create_dir(&state).map_err(Problem::io("the folder of the state"))?;
+        std::fs::write(state.join("runwarden.toml"), CONFIGURATION)
+            .map_err(Problem::io("the configuration"))?;
         let mut process = Command::new(program)
             .args(["--listen", "127.0.0.1:0", "--token", TOKEN, "--state"])
-            .arg(home.path().join("state"))
+            .arg(&state)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
