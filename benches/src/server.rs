@@ -13,7 +13,7 @@ use crate::Problem;
 pub(crate) const TOKEN: &str = "a-token-of-the-benchmark-0123456789abcdef";
 
 /// More runs at once than a benchmark has sessions, so that none waits for another's slot.
-const CONFIGURATION: &str = "[limits]\nruns_max = 1024\n";
+const CONFIGURATION: &str = "[limits]\nruns_max = 1024\nruns_per_principal_max = 1024\n";
 
 /// A running server; dropped, it is killed and its files are gone.
 pub(crate) struct Server {
