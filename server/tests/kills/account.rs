@@ -12,6 +12,8 @@ use crate::support::stored::Stored;
 pub(crate) struct Account {
     /// The session.
     pub(crate) session: String,
+    /// Whether its client seldom stops a run, so that questions are reached.
+    pub(crate) is_patient: bool,
     /// Its messages in the order they were sent first.
     pub(crate) sent: Vec<Sent>,
     /// Runs with the outcome a terminal or the answer to a Stop named.
@@ -72,8 +74,8 @@ pub(crate) struct Totals {
 
 impl Account {
     /// Of a new session.
-    pub(crate) fn new(session: String) -> Self {
-        Self { session, ..Self::default() }
+    pub(crate) fn new(session: String, is_patient: bool) -> Self {
+        Self { session, is_patient, ..Self::default() }
     }
 
     /// A new message; its place.

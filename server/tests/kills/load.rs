@@ -68,6 +68,9 @@ impl<'a> Load<'a> {
     }
 
     fn prompt(&mut self) -> &'static str {
+        if self.account.is_patient && self.seeded.flip() {
+            return "/ask";
+        }
         let last = PROMPTS.len() as u64 - 1;
         PROMPTS[usize::try_from(self.seeded.within(0..=last)).unwrap()]
     }
@@ -87,7 +90,8 @@ impl<'a> Load<'a> {
     fn stop(&mut self) -> Option<()> {
         let Some(run) = self.run.clone() else { return Some(()) };
         // Most questions are to be answered, not stopped.
-        if !self.questions.is_empty() && self.seeded.within(0..=3) > 0 {
+        let is_asked = !self.questions.is_empty() && self.seeded.within(0..=3) > 0;
+        if is_asked || self.account.is_patient && self.seeded.within(0..=39) > 0 {
             return self.answer();
         }
         let fields = json!({"session_id": self.account.session, "run_id": run});

@@ -49,7 +49,9 @@ fn a_server_killed_under_load_keeps_every_word_it_gave() {
         if kill % KILLS_PER_SESSION == 0 {
             server = finish(server, &mut accounts, &mut told);
             let mut client = Client::connect(&server);
-            accounts.extend((0..SESSIONS).map(|_| Account::new(client.create_session())));
+            let sessions = (0..SESSIONS).map(|number| (client.create_session(), number % 2 == 0));
+            accounts
+                .extend(sessions.map(|(session, is_patient)| Account::new(session, is_patient)));
         }
         work_until_killed(&mut server, &mut accounts, &mut seeded);
         let stored = Stored::open_checked(server.state());
