@@ -1,6 +1,7 @@
 //! Faulty variants: each gets one decision of the rules wrong, as the catalogue of races says servers do.
 
 mod admission;
+mod deletion;
 mod endings;
 mod questions;
 mod queue;
@@ -13,6 +14,7 @@ pub(crate) use admission::{
     LaunchFailureLeftBehind, ReclaimKeepsOwner, ReservedWithoutOwner, RowNeverReclaimed,
     RunningRowIgnored, SecondStartReplacesFirst, ShorterWindowShown,
 };
+pub(crate) use deletion::{DeletedBesideItsRun, DeletedStillKnown};
 pub(crate) use endings::{
     EndNeverShown, EndingCalledCancelled, RowWaitsForTeardown, SettledBeforeAppendAnswered,
     TeardownClosesShared, WaitingRowsSurviveStop,

@@ -1,4 +1,4 @@
-//! The send queue: what waits, in which order it starts, and what holds it.
+//! The send queue: what waits, in which order it starts, and what holds it; the deletion of a session.
 
 use crate::holds_and_catches;
 
@@ -19,4 +19,16 @@ fn race_88() {
 #[test]
 fn race_97() {
     holds_and_catches("RACE-97");
+}
+
+/// JRN-12 [explore]: a journal that is deleted takes no row of its writer.
+#[test]
+fn race_46() {
+    holds_and_catches("RACE-46");
+}
+
+/// LIFE-01 [explore], LIFE-02 [explore]: a run ends in the commit that deletes its session, which nobody finds afterwards.
+#[test]
+fn race_94() {
+    holds_and_catches("RACE-94");
 }

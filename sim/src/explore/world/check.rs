@@ -158,6 +158,12 @@ impl<G: Guards> World<G> {
         if is_busy {
             return Ok(());
         }
+        ensure(!self.is_deletion_awaited(), "INV-LIVE", || {
+            "a deletion is never answered".to_owned()
+        })?;
+        if self.store.is_deleted {
+            return Ok(());
+        }
         ensure(self.lineage.may_start(self.now).is_ok(), "INV-LIVE", || {
             format!("nothing happens any more, and no turn may start: {:?}", self.lineage.row())
         })?;

@@ -31,6 +31,8 @@ pub enum Choice {
     StartHeadStale,
     /// The slot that the head waits for is free.
     FreeSlot,
+    /// A client deletes the session.
+    Delete,
     /// A client steers a run.
     Steer(u8),
     /// The agent of a run waits for a steer.
@@ -100,7 +102,13 @@ impl<G: Guards> World<G> {
         if self.outside.is_stalled() {
             return self.stalled(choices);
         }
+        if self.store.is_deleted {
+            return self.deleted_choices(choices);
+        }
         self.progress(choices);
+        if self.may_delete() {
+            choices.push(Choice::Delete);
+        }
         self.queue_choices(choices);
         self.steer_choices(choices);
         self.outside_choices(choices);
@@ -154,7 +162,7 @@ impl<G: Guards> World<G> {
     }
 
     /// What happens at once if nobody asks anything and nothing fails.
-    fn progress(&self, choices: &mut Vec<Choice>) {
+    pub(super) fn progress(&self, choices: &mut Vec<Choice>) {
         for call in (0_u8..).take(self.store.calls.len()) {
             choices.push(Choice::Store { call, is_written: true });
         }
@@ -210,7 +218,7 @@ impl<G: Guards> World<G> {
     }
 
     /// Time passes only while nothing is due at once.
-    fn may_time_pass(&self) -> bool {
+    pub(super) fn may_time_pass(&self) -> bool {
         self.store.calls.is_empty()
             && !self.is_draining()
             && self.outside.judged.is_none()

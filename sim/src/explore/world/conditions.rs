@@ -29,6 +29,8 @@ pub struct Conditions {
     pub queues: bool,
     /// Clients may steer, and agents wait for steers.
     pub steers: bool,
+    /// A client may delete the session.
+    pub deletes: bool,
     /// A client may change title or agent, once.
     pub changes: bool,
     /// Recovery judges a lost run in one step and settles it in another.
@@ -87,6 +89,8 @@ pub enum Fault {
     OldCopySaved,
     /// Recovery clears a turn without comparing whose it is.
     ClearedUncompared,
+    /// The journal of a deleted session is made anew for whoever appends to it.
+    JournalMadeAnew,
     /// Another process settles a turn however young it is.
     GraceIgnored,
     /// Another process settles a turn though a live process holds its lease.
@@ -115,6 +119,7 @@ impl Conditions {
         appends_unknown: false,
         queues: false,
         steers: false,
+        deletes: false,
         changes: false,
         recovers_late: false,
         shared: false,

@@ -31,6 +31,7 @@ impl<G: Guards> World<G> {
             Choice::StartHeadBusy => format!("drain fault no_slot({})", self.head_name()),
             Choice::StartHeadStale => format!("drain fault no_agent({})", self.head_name()),
             Choice::FreeSlot => "drain send free_slot".to_owned(),
+            Choice::Delete => "client-b send delete_session(ses_1)".to_owned(),
             Choice::Steer(run) => format!("client-{} send steer(run_{run})", letter(run)),
             Choice::WantSteer(run) => format!("agent-{run} emit steer_wanted(run_{run})"),
             Choice::ReadSteer => "agent answer steer_read".to_owned(),
@@ -138,6 +139,8 @@ fn answer_name(kind: CallKind, is_written: bool) -> &'static str {
         (CallKind::AppendLate, true) => "appended",
         (CallKind::AppendLate, false) => "append_failed",
         (CallKind::Queue { change, .. }, _) => change_name(change, is_written),
+        (CallKind::Delete { .. }, true) => "deleted",
+        (CallKind::Delete { .. }, false) => "deletion_failed",
         (CallKind::Change { .. }, true) => "changed",
         (CallKind::Change { .. }, false) => "change_failed",
     }

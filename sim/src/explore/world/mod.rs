@@ -3,6 +3,7 @@
 mod check;
 mod choices;
 mod conditions;
+mod deletion;
 mod label;
 mod oddity;
 mod outside;
@@ -28,6 +29,7 @@ use runwarden_protocol::run::lineage::{Lineage, RunLimits};
 use smallvec::SmallVec;
 
 use super::budget::Budget;
+use deletion::Deletion;
 use outside::Outside;
 use questions::QuestionModel;
 use queue::QueueModel;
@@ -63,6 +65,7 @@ pub struct World<G: Guards> {
     queue: QueueModel,
     steering: SteerModels,
     outside: Outside,
+    deletion: Deletion,
     budget: Budget,
     /// No part of the state.
     trace: Option<Box<Trace>>,
@@ -91,6 +94,7 @@ impl<G: Guards> World<G> {
             queue: QueueModel::default(),
             steering: SteerModels::default(),
             outside: Outside::default(),
+            deletion: Deletion::default(),
             budget,
             trace: None,
         }
@@ -141,6 +145,9 @@ impl<G: Guards> Hash for World<G> {
         }
         if self.conditions.is_outside_busy() {
             self.outside.hash(state);
+        }
+        if self.conditions.deletes {
+            (self.deletion, self.store.is_deleted).hash(state);
         }
         self.budget.hash(state);
     }

@@ -21,10 +21,7 @@ impl<G: Guards> World<G> {
         match call {
             PortCall::Store(run_id, call) => self.store_call(number(run_id), call),
             PortCall::Change { expected, .. } => self.change_called(expected),
-            PortCall::Delete { ask, .. } => Err(Broken {
-                rule: "LIFE-01",
-                detail: format!("a deletion is committed that {ask} never asked for"),
-            }),
+            PortCall::Delete { run, expected, .. } => self.delete_called(run, expected),
             PortCall::Queue(call) => self.queue_call(call),
             PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
             PortCall::CloseAgent(agent) => self.close_agent(cause, agent),
@@ -42,6 +39,9 @@ impl<G: Guards> World<G> {
     fn store_call(&mut self, run: u8, call: StoreCall) -> Result<(), Broken> {
         let kind = match call {
             StoreCall::Admit { expected, is_head, turn_id, .. } => {
+                ensure(!self.store.is_deleted, "LIFE-02", || {
+                    format!("run {run} is admitted in a session that is deleted")
+                })?;
                 self.check_admission(run)?;
                 ensure(is_head || self.store.queue.is_empty(), "ADM-17", || {
                     format!("run {run} overtakes {:?}, which wait", self.store.queue)
@@ -182,15 +182,14 @@ impl<G: Guards> World<G> {
                 self.change_answered(answer);
                 Ok(())
             }
+            Announcement::Deletion { answer, .. } => self.deletion_answered(answer),
             Announcement::Steer { ask, answer, .. } => self.steer_answered(ask, answer),
             Announcement::Queue { ask, answer } => self.queue_answered(ask, answer),
             Announcement::Idle => {
                 self.queue_triggered();
                 Ok(())
             }
-            Announcement::Phase { .. }
-            | Announcement::Deletion { .. }
-            | Announcement::Session { .. } => Ok(()),
+            Announcement::Phase { .. } | Announcement::Session { .. } => Ok(()),
         }
     }
 

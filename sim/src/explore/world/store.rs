@@ -28,6 +28,8 @@ pub(super) struct Store {
     pub(super) queue: SmallVec<[u8; FEW]>,
     /// Why nothing of it starts.
     pub(super) held: Option<Code>,
+    /// Nothing is left but the tombstones of its runs (JRN-12).
+    pub(super) is_deleted: bool,
     /// Calls without answer, in the order they were issued.
     pub(super) calls: SmallVec<[Call; FEW]>,
 }
@@ -106,6 +108,11 @@ pub(super) enum CallKind {
         held: Option<Code>,
         expected: Revision,
     },
+    /// The deletion of the session, with the run that ends in it.
+    Delete {
+        expected: Revision,
+        run: Option<(u8, Verdict)>,
+    },
     /// A change of the record, worked out from the record as it was at `loaded`.
     Change {
         expected: Revision,
@@ -128,6 +135,7 @@ impl Store {
             key_used_by: None,
             queue: SmallVec::new(),
             held: None,
+            is_deleted: false,
             runs: SmallVec::new(),
             calls: SmallVec::new(),
         }
@@ -158,6 +166,10 @@ impl Store {
         fault: Option<Fault>,
     ) -> Option<Written> {
         let run = call.run;
+        let is_made_anew = fault == Some(Fault::JournalMadeAnew);
+        if self.is_deleted && !(is_made_anew && call.kind == CallKind::AppendLate) {
+            return None;
+        }
         match call.kind {
             CallKind::Admit { expected, entry } => {
                 let is_free = self.pending.is_none() && expected == self.revision;
@@ -193,7 +205,7 @@ impl Store {
                 Some(self.commit(None))
             }
             CallKind::AppendLate => {
-                if fault != Some(Fault::OldEpochAccepted) {
+                if !is_made_anew && fault != Some(Fault::OldEpochAccepted) {
                     return None;
                 }
                 let stored = self.stored(run);
@@ -202,6 +214,9 @@ impl Store {
             }
             CallKind::Queue { change, held, expected } => {
                 (expected == self.revision).then(|| self.change_queue(change, held))
+            }
+            CallKind::Delete { expected, run } => {
+                (expected == self.revision).then(|| self.delete(run, partial, fault))
             }
             CallKind::Change { expected, .. } => {
                 (expected == self.revision).then(|| self.commit(None))
@@ -266,6 +281,17 @@ impl Store {
         stored.rows += steers.settled();
         let terminal_seq = Seq::new(u64::from(stored.rows) + 1);
         self.commit(Some(terminal_seq))
+    }
+
+    /// The run ends in the same commit, and nothing of the session is left (LIFE-01).
+    fn delete(&mut self, run: Option<(u8, Verdict)>, partial: u8, fault: Option<Fault>) -> Written {
+        self.is_deleted = true;
+        self.queue.clear();
+        self.held = None;
+        match run {
+            Some((run, verdict)) => self.settle(run, verdict, partial, SteerRows::default(), fault),
+            None => self.commit(None),
+        }
     }
 
     /// Takes the head out, with its turn.

@@ -58,6 +58,7 @@ impl<G: Guards> World<G> {
             Choice::StartHeadBusy => self.start_head_busy()?,
             Choice::StartHeadStale => self.start_head_stale()?,
             Choice::FreeSlot => self.free_slot()?,
+            Choice::Delete => self.delete()?,
             Choice::Steer(run) => self.steer(run)?,
             Choice::WantSteer(run) => self.want_steer(run)?,
             Choice::ReadSteer => self.read_steer()?,
@@ -124,6 +125,9 @@ impl<G: Guards> World<G> {
         let turn_id = MessageId::new(number);
         let facts = StartFacts { key, when_busy, ..FACTS };
         let saving = (1..=self.last_run()).find(|run| self.store.is_settling(*run));
+        if self.lineage.is_deleted() {
+            return self.start_deleted(Start { ask, run_id, turn_id, facts });
+        }
         self.feed(Cause::Nobody, Input::Start(Start { ask, run_id, turn_id, facts }))?;
         let run = self.last_run();
         let is_decided = when_busy == WhenBusy::Queue
@@ -132,6 +136,17 @@ impl<G: Guards> World<G> {
         ensure(saving.is_none() || is_decided, "REG-12", || {
             format!("start {run} waits for the save of run {saving:?}")
         })
+    }
+
+    /// Whoever names a deleted session is told that nobody knows it (LIFE-02).
+    fn start_deleted(&mut self, start: Start) -> Result<(), Broken> {
+        let mut probe = self.lineage.clone();
+        let answer = probe.step(self.now, Input::Start(start), &mut Outbox::new());
+        ensure(answer == Err(Reject::Local("session_deleted")), "LIFE-02", || {
+            format!("a deleted session takes start {}", start.run_id)
+        })?;
+        self.run(self.last_run()).start = StartModel::Refused;
+        Ok(())
     }
 
     /// Whether the key of the starts had an effect, as the store says (ADM-13).
@@ -245,6 +260,10 @@ impl<G: Guards> World<G> {
         };
         let answer = match kind {
             CallKind::Change { .. } => PortAnswer::Changed(Self::change_ask(), revision),
+            CallKind::Delete { .. } => PortAnswer::Deleted(match written {
+                Some(Written::Commit { revision, terminal_seq }) => Some((revision, terminal_seq)),
+                Some(Written::Rows { .. }) | None => None,
+            }),
             _ => PortAnswer::QueueCommitted(revision),
         };
         self.queue_written();
@@ -265,8 +284,9 @@ impl<G: Guards> World<G> {
         ensure(!(is_admission && is_key_used && written.is_some()), "ADM-13", || {
             format!("run {run} is admitted under a key that had its turn")
         })?;
-        ensure(call.kind != CallKind::AppendLate || written.is_none(), "JRN-14", || {
-            format!("a row of run {run} is stored, whose lease another process has")
+        let rule = if self.store.is_deleted { "JRN-12" } else { "JRN-14" };
+        ensure(call.kind != CallKind::AppendLate || written.is_none(), rule, || {
+            format!("a row of run {run} is stored, which may write no more")
         })?;
         let is_fenced = matches!(call.kind, CallKind::SaveLate { is_fenced: true, .. });
         ensure(!is_fenced || written.is_none(), "OWN-07", || {
@@ -292,7 +312,11 @@ impl<G: Guards> World<G> {
     /// A commit of the session itself, worked out from its present record (OWN-03).
     fn write_session(&mut self, call: Call) -> Result<Option<Written>, Broken> {
         let before = self.store.revision;
-        let written = self.store.write(call, 0, self.conditions.fault);
+        let partial = match call.kind {
+            CallKind::Delete { run: Some((run, _)), .. } => self.partial_of(run),
+            _ => 0,
+        };
+        let written = self.store.write(call, partial, self.conditions.fault);
         if let (CallKind::Change { loaded, .. }, Some(_)) = (call.kind, written) {
             ensure(loaded == before, "OWN-03", || {
                 format!("a copy of {loaded:?} is written over {before:?}")
@@ -422,6 +446,10 @@ impl<G: Guards> World<G> {
         self.crash_questions();
         self.crash_outside();
         self.crash_steers();
+        self.crash_deletion();
+        if self.store.is_deleted {
+            return Ok(());
+        }
         let is_left_alone = self.conditions.fault == Some(Fault::YoungTurnLeftAlone);
         if let Some(run) = self.store.pending.filter(|_| !is_left_alone) {
             if self.conditions.recovers_late {

@@ -3,7 +3,7 @@
 use runwarden_protocol::journal::row::Reason;
 
 use super::super::{Scenario, Variant};
-use super::queue::{RACE_88, RACE_97};
+use super::queue::{RACE_88, RACE_94, RACE_97};
 use super::steps::{
     ADMITTED, BEGUN, CONNECTION_LOST, CONSTRUCTED, FIRST_QUESTION, INVOKED, INVOKED_RUN, LAUNCH,
     REGISTERED, RETURNED, SETTLED, SPEAKING_RUN,
@@ -78,6 +78,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
             ],
         )
     },
+    RACE_94,
     Scenario {
         init: &[ADMITTED, LAUNCH, BEGUN, CONSTRUCTED, REGISTERED, INVOKED, FIRST_QUESTION],
         budget: Budget { clients: 0, ..SMALL },

@@ -1,7 +1,7 @@
 //! Journal and live stream, records that are read and written: RACE-43 to RACE-70.
 
 use super::super::{Scenario, Variant};
-use super::steps::{ADMITTED, INVOKED_RUN};
+use super::steps::{ADMITTED, INVOKED_RUN, SPEAKING_RUN};
 use super::{SHARED, SMALL, explored};
 use crate::explore::{Budget, Conditions, Fault};
 use crate::variants as v;
@@ -14,6 +14,15 @@ pub(super) const SCENARIOS: &[Scenario] = &[
             "RACE-43",
             "reserved-number-late-write",
             &[Variant::around("number-taken-early", "INV-SEQ", Fault::NumberTakenEarly)],
+        )
+    },
+    Scenario {
+        init: SPEAKING_RUN,
+        conditions: Conditions { deletes: true, ..Conditions::PLAIN },
+        ..explored(
+            "RACE-46",
+            "journal-deleted-under-its-writer",
+            &[Variant::around("journal-made-anew", "JRN-12", Fault::JournalMadeAnew)],
         )
     },
     Scenario {

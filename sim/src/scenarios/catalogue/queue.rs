@@ -5,7 +5,7 @@ use super::steps::{
     ADMITTED, BEGUN, CONSTRUCTED, INVOKED, LAUNCH, REGISTERED, RETURNED, SECOND_QUEUED, SETTLED,
 };
 use super::{QUEUEING, SMALL, explored};
-use crate::explore::{Budget, Fault};
+use crate::explore::{Budget, Conditions, Fault};
 use crate::variants as v;
 
 pub(super) const RACE_75: Scenario = Scenario {
@@ -48,6 +48,20 @@ pub(super) const RACE_88: Scenario = Scenario {
             Variant::of::<v::StaleHeadWaits>("stale-head-waits", "STR-13"),
             Variant::of::<v::BusyHeadHolds>("busy-head-holds", "STR-13"),
             Variant::around("hold-forgotten", "STR-20", Fault::HoldForgotten),
+        ],
+    )
+};
+
+pub(super) const RACE_94: Scenario = Scenario {
+    init: &[ADMITTED, LAUNCH, BEGUN, CONSTRUCTED, REGISTERED, INVOKED, SECOND_QUEUED],
+    budget: Budget { events: 0, stops: 0, ..SMALL },
+    conditions: Conditions { deletes: true, ..QUEUEING },
+    ..explored(
+        "RACE-94",
+        "deleting-a-session-with-a-run",
+        &[
+            Variant::of::<v::DeletedBesideItsRun>("deleted-beside-its-run", "LIFE-01"),
+            Variant::of::<v::DeletedStillKnown>("deleted-still-known", "LIFE-02"),
         ],
     )
 };
