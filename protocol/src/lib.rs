@@ -4,6 +4,7 @@
 //! chance arrive as inputs, and everything to be done leaves as an output ([`machine::Machine`]).
 #![deny(clippy::float_arithmetic, clippy::disallowed_types, clippy::disallowed_methods)]
 
+pub mod client;
 pub mod delivery;
 pub mod errors;
 pub mod flight;

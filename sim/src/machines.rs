@@ -76,7 +76,7 @@ impl Registry {
 
     /// The machines of the product, with the rules as they are.
     pub fn product() -> Self {
-        use runwarden_protocol::{delivery, journal, run};
+        use runwarden_protocol::{client, delivery, journal, run};
         Self::empty()
             .with::<run::lineage::Lineage>("run")
             .with::<run::deletion::Deletion>("run/deletion")
@@ -99,6 +99,7 @@ impl Registry {
             .with::<delivery::sender::SenderQueue>("sender")
             .with::<delivery::connection::Connection>("connection")
             .with::<delivery::requests::Requests>("requests")
+            .with::<client::screen::Screen>("client/screen")
     }
 
     /// This registry and the machine `M` under `kind`.

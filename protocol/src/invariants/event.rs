@@ -39,6 +39,12 @@ pub(super) enum Event {
 /// The events of a record: those of its input, then those of its outputs.
 pub(super) fn events_of(record: &Record) -> Result<Vec<(Subject, Event)>, ShapeError> {
     let mut events = Vec::new();
+    // A deletion commits the end of the run that it meets, and names no run itself.
+    if record.input["kind"] == "deletion_committed" {
+        let ended = record.outputs.iter().filter(|output| output["kind"] == "run_ended");
+        let runs = ended.filter_map(|output| output["run_id"].as_str());
+        events.extend(runs.map(|run_id| (Subject::Run(run_id.to_owned()), Event::Committed)));
+    }
     for (entry, is_input) in
         std::iter::once((&record.input, true)).chain(record.outputs.iter().map(|o| (o, false)))
     {

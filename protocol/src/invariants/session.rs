@@ -21,6 +21,8 @@ pub(super) struct SessionAudit {
     closed: VecDeque<String>,
     /// Runs with an unreturned call.
     calling: BTreeSet<String>,
+    /// The run whose end is committed with the deletion that is unanswered.
+    deleting: Option<String>,
     /// The run that the Stop of this record names.
     stop_of: Option<String>,
     /// The window of REC-01, where the trace tells it.
@@ -103,10 +105,11 @@ impl SessionAudit {
                 self.run(run_id).called = None;
                 self.calling.remove(run_id);
             }
-            kind @ ("committed" | "commit_failed") => {
-                let run = self.run(run_id);
-                run.is_durable |= kind == "committed";
-                run.is_settled |= run.settling.is_some();
+            kind @ ("committed" | "commit_failed") => self.answered(run_id, kind == "committed"),
+            kind @ ("deletion_committed" | "deletion_failed") => {
+                if let Some(run_id) = self.deleting.take() {
+                    self.answered(&run_id, kind == "deletion_committed");
+                }
             }
             "agent_constructed" => {
                 let agent = text(input, "agent");
@@ -114,6 +117,13 @@ impl SessionAudit {
             }
             _ => {}
         }
+    }
+
+    /// The store answered a commit of the run.
+    fn answered(&mut self, run_id: &str, is_committed: bool) {
+        let run = self.run(run_id);
+        run.is_durable |= is_committed;
+        run.is_settled |= run.settling.is_some();
     }
 
     fn take_output(&mut self, now_us: u64, output: &Value) -> Option<Broken> {
@@ -138,6 +148,12 @@ impl SessionAudit {
                 None
             }
             "settle" => self.settling(run_id, output),
+            "delete" => {
+                let run = output.get("run").filter(|run| run.is_object())?;
+                let run_id = text(run, "run_id");
+                self.deleting = Some(run_id.to_owned());
+                self.settling(run_id, run)
+            }
             "run_ended" => self.ended(run_id, text(output, "outcome")),
             "stop_answered" if output.get("answer").is_some_and(is_acceptance) => {
                 self.stop_accepted(run_id, output)

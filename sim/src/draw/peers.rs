@@ -20,7 +20,8 @@ pub(super) enum Peer {
 /// Who sends the input of this kind.
 pub(super) fn peer_of_input(kind: &str) -> Peer {
     match kind {
-        "start" | "stop" | "answer" | "answered" | "acquire" => Peer::Client,
+        "start" | "stop" | "answer" | "answered" | "acquire" | "session_chosen" | "list_wanted"
+        | "send_wanted" | "stop_wanted" => Peer::Client,
         "committed" | "commit_failed" | "persisted" | "append_failed" => Peer::Store,
         "launched"
         | "launch_failed"
@@ -47,7 +48,8 @@ pub(super) fn peer_of_output(kind: &str) -> Peer {
     match kind {
         "start_answered" | "stop_answered" | "answer_refused" | "question_opened" | "opened"
         | "questions_resolved" | "resolved" | "published" | "published_degraded"
-        | "phase_changed" | "run_ended" | "session_changed" | "became_idle" => Peer::Client,
+        | "phase_changed" | "run_ended" | "session_changed" | "became_idle" | "not_sent"
+        | "not_stopped" | "stops_failed" | "list_cut" => Peer::Client,
         "admit" | "compensate" | "settle" | "start_worker" | "append" => Peer::Store,
         "launch" | "construct" | "ask_registration" | "prepare" | "invoke" | "signal" | "close"
         | "clean_up" | "exit_worker" | "question_refused" => Peer::Agent,

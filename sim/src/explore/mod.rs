@@ -14,4 +14,4 @@ mod world;
 pub use budget::{Budget, BudgetError, COUNT_MAX};
 pub use play::{NotTaken, Play, Recording};
 pub use search::{Found, Limits, STATES_MAX, ScheduledStep, search};
-pub use world::{Broken, Choice, Conditions, Fault, Oddity, World};
+pub use world::{Broken, Choice, Conditions, Fault, Oddity, ScreenChoice, World};

@@ -6,6 +6,7 @@ mod endings;
 mod questions;
 mod queue;
 mod registration;
+mod screen;
 mod steers;
 mod stops;
 
@@ -29,6 +30,9 @@ pub(crate) use registration::{
     AbsentOwnerPermits, BeginUnchecked, BorrowedAgentCleanedUp, EvictedWhileUsed,
     InvocationUnchecked, PublishedWhenRefused, RebuiltAfterOutput, RegistrationUnchecked,
     RetiredByAgentObject, UninvokedInterrupted,
+};
+pub(crate) use screen::{
+    ListClearsTurn, OwnFlagHolds, RepeatedUnderNewKey, StoppedShownIdle, StopsSessionOnScreen,
 };
 pub(crate) use steers::{
     BoxOpenBeforeCall, BoxOpenBehindDrain, OnlySuccessSettles, RegistrationWaitsForAppend,

@@ -10,6 +10,11 @@ fn race_75() {
 }
 
 #[test]
+fn race_77() {
+    holds_and_catches("RACE-77");
+}
+
+#[test]
 fn race_88() {
     holds_and_catches("RACE-88");
 }
@@ -27,7 +32,8 @@ fn race_46() {
     holds_and_catches("RACE-46");
 }
 
-/// LIFE-01 [explore], LIFE-02 [explore]: a run ends in the commit that deletes its session, which nobody finds afterwards.
+/// LIFE-01 [explore], LIFE-02 [explore], LIST-6 [explore]: a deletion stops the run it meets, is committed with its end
+/// and beside no other commit, is answered behind that end, and nobody finds the session afterwards.
 #[test]
 fn race_94() {
     holds_and_catches("RACE-94");

@@ -22,6 +22,11 @@ fn race_18() {
 }
 
 #[test]
+fn race_20() {
+    holds_and_catches("RACE-20");
+}
+
+#[test]
 fn race_21() {
     holds_and_catches("RACE-21");
 }

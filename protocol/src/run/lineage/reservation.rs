@@ -55,7 +55,9 @@ impl<G: Guards> Lineage<G> {
     ) {
         let is_head = start.facts.is_head;
         if is_head && self.deletion.is_under_way() {
-            // Nothing starts between its Stop and a deletion; the head keeps its place (STR-13).
+            // Nothing starts between its Stop and a deletion; the head keeps its place (STR-13), and has its
+            // attempt when the deletion fails.
+            self.put_off = true;
             let code = Code::SessionBusy;
             self.drive_queue(now, queue::Input::HeadRefused { code }, out);
             return self.answer_start(start, StartAnswer::Refused(self.busy(now)), out);

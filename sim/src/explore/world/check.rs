@@ -86,6 +86,7 @@ impl<G: Guards> World<G> {
         self.check_views()?;
         self.check_questions()?;
         self.check_queue()?;
+        self.check_screen()?;
         let is_unpressed = |model: &RunModel| {
             let Due::Call { is_interrupted, .. } = model.due else { return false };
             model.stopped_at.is_some() && !is_interrupted
@@ -153,6 +154,7 @@ impl<G: Guards> World<G> {
         let is_busy = !self.store.calls.is_empty()
             || self.is_draining()
             || self.outside.is_busy()
+            || !self.is_screen_quiet()
             || self.runs.iter().any(|model| model.due != Due::Nothing)
             || self.next_time().is_some();
         if is_busy {
@@ -177,6 +179,7 @@ impl<G: Guards> World<G> {
             "a change of the record is never answered".to_owned()
         })?;
         self.check_steers_over()?;
+        self.check_screen_over()?;
         self.check_queue_over()
     }
 

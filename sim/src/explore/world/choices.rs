@@ -6,6 +6,7 @@ use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::limits::UNWIND;
 
 use super::runs::Due;
+use super::screen::ScreenChoice;
 use super::store::CallKind;
 use super::take::id;
 use super::{STOP_BOUND, World};
@@ -33,6 +34,8 @@ pub enum Choice {
     FreeSlot,
     /// A client deletes the session.
     Delete,
+    /// Something happens to the client that watches the session in its list.
+    Screen(ScreenChoice),
     /// A client steers a run.
     Steer(u8),
     /// The agent of a run waits for a steer.
@@ -109,6 +112,7 @@ impl<G: Guards> World<G> {
         if self.may_delete() {
             choices.push(Choice::Delete);
         }
+        self.screen_choices(choices);
         self.queue_choices(choices);
         self.steer_choices(choices);
         self.outside_choices(choices);
@@ -201,7 +205,7 @@ impl<G: Guards> World<G> {
             choices.push(Choice::LoseLease);
         }
         for (run, model) in self.numbered() {
-            let is_client = model.turn == run;
+            let is_client = model.turn == run && !self.is_of_screen(run);
             if is_client && (model.is_awaited() || self.has_open_question(run)) {
                 choices.push(Choice::Drop(run));
             }
@@ -222,6 +226,7 @@ impl<G: Guards> World<G> {
         self.store.calls.is_empty()
             && !self.is_draining()
             && self.outside.judged.is_none()
+            && self.is_screen_quiet()
             && self.runs.iter().all(|model| match model.due {
                 Due::Nothing => true,
                 Due::Call { is_killed, .. } => !is_killed || self.conditions.agents_wedge,

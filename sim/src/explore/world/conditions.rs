@@ -31,6 +31,8 @@ pub struct Conditions {
     pub steers: bool,
     /// A client may delete the session.
     pub deletes: bool,
+    /// A client watches the session in its list: it may list, send, stop, and lose its connection.
+    pub screens: bool,
     /// A client may change title or agent, once.
     pub changes: bool,
     /// Recovery judges a lost run in one step and settles it in another.
@@ -91,6 +93,16 @@ pub enum Fault {
     ClearedUncompared,
     /// The journal of a deleted session is made anew for whoever appends to it.
     JournalMadeAnew,
+    /// A client stops the run of the session on screen, whichever it chose.
+    StopsSessionOnScreen,
+    /// A client shows a session as idle when its Stop is asked for.
+    StoppedShownIdle,
+    /// A list that says idle clears the turn that is in flight.
+    ListClearsTurn,
+    /// The own flag of a client holds its send.
+    OwnFlagHolds,
+    /// A client asks again under a new key.
+    RepeatedUnderNewKey,
     /// Another process settles a turn however young it is.
     GraceIgnored,
     /// Another process settles a turn though a live process holds its lease.
@@ -120,6 +132,7 @@ impl Conditions {
         queues: false,
         steers: false,
         deletes: false,
+        screens: false,
         changes: false,
         recovers_late: false,
         shared: false,

@@ -1,13 +1,14 @@
 //! The deletion of the session by a client.
 
 use runwarden_protocol::ids::{AskId, Revision};
+use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::deletion::DeletedRun;
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{DeletionAnswer, Input};
 
 use super::check::ensure;
 use super::choices::Choice;
-use super::runs::Due;
+use super::runs::{Due, RunModel};
 use super::store::{Call, CallKind, SESSION};
 use super::take::Cause;
 use super::{Broken, World};
@@ -67,6 +68,19 @@ impl<G: Guards> World<G> {
         ensure(pending == run.map(|(run, _)| run), "LIFE-01", || {
             format!("the session is deleted with {run:?}, and the turn of run {pending:?} is open")
         })?;
+        let row = self.lineage.row();
+        ensure(row.is_none_or(|row| row.phase == Phase::Cancelling), "LIFE-01", || {
+            format!("the session of {row:?} is deleted, which was not stopped")
+        })?;
+        let is_appending = run.is_some_and(|(run, _)| self.store.is_appending(run));
+        ensure(!is_appending, "STOP-22", || {
+            format!("{run:?} ends with the session while an append is unanswered")
+        })?;
+        let is_append = |call: &Call| matches!(call.kind, CallKind::Append { .. });
+        let other = self.store.calls.iter().find(|call| !is_append(call));
+        ensure(other.is_none(), "SES-2", || {
+            format!("the session is deleted beside {other:?}, which is unanswered")
+        })?;
         self.store.calls.push(Call { run: SESSION, kind: CallKind::Delete { expected, run } });
         Ok(())
     }
@@ -78,8 +92,10 @@ impl<G: Guards> World<G> {
         ensure(is_said == self.store.is_deleted, "LIFE-01", || {
             format!("a deletion is answered {answer:?}, and is stored: {}", self.store.is_deleted)
         })?;
-        let is_open = |(run, model): &(u8, &super::runs::RunModel)| {
-            self.store.run(*run).is_admitted && model.ended.is_none() && !model.is_forgotten
+        let is_open = |(run, model): &(u8, &RunModel)| {
+            let stored = self.store.run(*run);
+            let is_shown = model.ended.is_some() || model.is_forgotten;
+            stored.is_admitted && !stored.is_undone && !is_shown
         };
         let open = self.numbered().find(is_open).map(|(run, _)| run);
         ensure(!is_said || open.is_none(), "LIFE-01", || {

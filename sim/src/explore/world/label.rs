@@ -32,6 +32,7 @@ impl<G: Guards> World<G> {
             Choice::StartHeadStale => format!("drain fault no_agent({})", self.head_name()),
             Choice::FreeSlot => "drain send free_slot".to_owned(),
             Choice::Delete => "client-b send delete_session(ses_1)".to_owned(),
+            Choice::Screen(choice) => self.screen_label(choice),
             Choice::Steer(run) => format!("client-{} send steer(run_{run})", letter(run)),
             Choice::WantSteer(run) => format!("agent-{run} emit steer_wanted(run_{run})"),
             Choice::ReadSteer => "agent answer steer_read".to_owned(),

@@ -12,6 +12,7 @@ mod ports;
 mod questions;
 mod queue;
 mod runs;
+mod screen;
 mod steers;
 mod store;
 mod take;
@@ -34,12 +35,14 @@ use outside::Outside;
 use questions::QuestionModel;
 use queue::QueueModel;
 use runs::{AgentModel, RunModel};
+use screen::Client;
 use steers::SteerModels;
 use store::Store;
 use trace::Trace;
 
 pub use choices::Choice;
 pub use conditions::{Conditions, Fault, Oddity};
+pub use screen::ScreenChoice;
 
 /// A rule that was broken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +69,7 @@ pub struct World<G: Guards> {
     steering: SteerModels,
     outside: Outside,
     deletion: Deletion,
+    client: Option<Box<Client>>,
     budget: Budget,
     /// No part of the state.
     trace: Option<Box<Trace>>,
@@ -95,6 +99,7 @@ impl<G: Guards> World<G> {
             steering: SteerModels::default(),
             outside: Outside::default(),
             deletion: Deletion::default(),
+            client: Client::new(conditions),
             budget,
             trace: None,
         }
@@ -148,6 +153,9 @@ impl<G: Guards> Hash for World<G> {
         }
         if self.conditions.deletes {
             (self.deletion, self.store.is_deleted).hash(state);
+        }
+        if let Some(client) = &self.client {
+            client.hash(state);
         }
         self.budget.hash(state);
     }

@@ -42,6 +42,7 @@ impl<G: Guards> World<G> {
             && !self.has_open_question(run)
             && !model.may_act_late()
             && !model.is_message()
+            && self.client.is_none()
     }
 
     pub(super) fn hash_runs<H: Hasher>(&self, state: &mut H) {

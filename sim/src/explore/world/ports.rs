@@ -140,7 +140,10 @@ impl<G: Guards> World<G> {
         })?;
         let registered_by = self.agent(agent).registered_by;
         if let (Cause::Port(by), Some(registered_by)) = (cause, registered_by) {
-            ensure(by == registered_by, "INV-OWN", || {
+            let is_called = |model: &RunModel| matches!(model.due, Due::Call { agent: called, .. } if called == agent);
+            // The kept agent of a deleted session goes with whichever row was its last.
+            let is_left = self.lineage.is_deleted() && !self.runs.iter().any(is_called);
+            ensure(by == registered_by || is_left, "INV-OWN", || {
                 format!("run {by} closes {agent}, which run {registered_by} registered")
             })?;
         }
@@ -157,6 +160,10 @@ impl<G: Guards> World<G> {
             }
             Announcement::Rows { run_id, first_seq, rows } => {
                 self.rows_shown(number(run_id), first_seq, rows.len())
+            }
+            Announcement::Phase { run_id, phase: Phase::Starting, .. } => {
+                self.screen_told_run(number(run_id), false);
+                Ok(())
             }
             Announcement::Phase { run_id, phase: Phase::Cancelling, since } => {
                 self.stopped(cause, number(run_id), since)
@@ -196,7 +203,7 @@ impl<G: Guards> World<G> {
     fn start_answered(&mut self, ask: AskId, answer: StartAnswer) -> Result<(), Broken> {
         let run = u8::try_from(ask.number()).expect("a start has the number of its run");
         let is_admitted = self.store.run(run).is_admitted;
-        let is_key_used = self.store.key_used_by.is_some();
+        let is_key_used = self.store.key_used_by.or(self.turn_of_screen()).is_some();
         ensure(is_key_used || !matches!(answer, StartAnswer::Repeated), "ADM-13", || {
             format!("start {run} is told the outcome of a key that had none")
         })?;
@@ -219,6 +226,7 @@ impl<G: Guards> World<G> {
         if model.start == Start::Waiting {
             model.start = start;
         }
+        self.screen_told_start(run, answer);
         Ok(())
     }
 
@@ -230,8 +238,9 @@ impl<G: Guards> World<G> {
         is_repeat: bool,
     ) -> Result<(), Broken> {
         let stored = self.store.run(run);
-        let model = self.run(run);
         let asks = u8::try_from(asks).expect("few Stops are asked");
+        self.screen_told_stop(run, answer);
+        let model = self.run(run);
         model.stops_waiting = model.stops_waiting.saturating_sub(asks);
         let gave_up = model.saves_failed > limits::SAVE_RETRIES;
         match answer {
@@ -311,6 +320,8 @@ impl<G: Guards> World<G> {
             format!("run {run} was ended by the server as {:?} and is {outcome:?}", model.ending)
         })?;
         model.ended = Some(outcome);
+        self.screen_told_run(run, true);
+        let model = self.run(run);
         if model.stopped_at.is_none() {
             // A worker that settled its run has nothing left to do.
             model.due = Due::Nothing;

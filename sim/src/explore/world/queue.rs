@@ -120,7 +120,9 @@ impl<G: Guards> World<G> {
     pub(super) fn start_head_stale(&mut self) -> Result<(), Broken> {
         self.budget.drops -= 1;
         self.ask_head(StartFacts { agent_available: false, ..FACTS })?;
-        ensure(self.lineage.queue().held().is_some(), "STR-13", || {
+        // A deletion that is under way refuses the head first, and takes the queue with it.
+        let is_held = self.lineage.queue().held().is_some() || self.is_deletion_awaited();
+        ensure(is_held, "STR-13", || {
             "a head that was refused for good stays first, and nothing says so".to_owned()
         })
     }
@@ -306,7 +308,10 @@ impl<G: Guards> World<G> {
         let (ask, run_id) = (AskId::new(number), RunId::new(number));
         let turn_id = TurnId::new(u64::from(entry));
         let start = Start { ask, run_id, turn_id, facts };
-        self.answer(self.last_run(), PortAnswer::HeadAsked(start))
+        self.answer(self.last_run(), PortAnswer::HeadAsked(start))?;
+        // Refused for a deletion, it has its attempt when that fails.
+        self.queue.is_triggered |= self.is_deletion_awaited();
+        Ok(())
     }
 }
 

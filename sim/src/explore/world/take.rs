@@ -59,6 +59,7 @@ impl<G: Guards> World<G> {
             Choice::StartHeadStale => self.start_head_stale()?,
             Choice::FreeSlot => self.free_slot()?,
             Choice::Delete => self.delete()?,
+            Choice::Screen(choice) => self.take_screen(choice)?,
             Choice::Steer(run) => self.steer(run)?,
             Choice::WantSteer(run) => self.want_steer(run)?,
             Choice::ReadSteer => self.read_steer()?,
@@ -441,12 +442,19 @@ impl<G: Guards> World<G> {
         }
         self.lineage = session(self.store.revision);
         if let Some(trace) = &mut self.trace {
-            trace.step(self.now, SERVER, &json!({"kind": RESTARTED}), &Outbox::new(), None);
+            trace.step(
+                self.now,
+                SERVER,
+                &json!({"kind": RESTARTED}),
+                &Outbox::<Output>::new(),
+                None,
+            );
         }
         self.crash_questions();
         self.crash_outside();
         self.crash_steers();
         self.crash_deletion();
+        self.crash_screen()?;
         if self.store.is_deleted {
             return Ok(());
         }

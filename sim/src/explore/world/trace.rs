@@ -3,7 +3,6 @@
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::machine::{Outbox, Reject};
 use runwarden_protocol::record::{Record, Recorder};
-use runwarden_protocol::run::lineage::Output;
 use serde::Serialize;
 
 /// The chain of one session.
@@ -19,7 +18,7 @@ impl Trace {
         now: Instant,
         machine: &str,
         input: &impl Serialize,
-        out: &Outbox<Output>,
+        out: &Outbox<impl Serialize>,
         reject: Option<&Reject>,
     ) {
         let record = self.recorder.record(now, machine, input, out.as_slice(), reject);

@@ -2,10 +2,10 @@
 
 use super::super::{Scenario, Variant};
 use super::steps::{
-    ADMITTED, BEGUN, CONSTRUCTED, FIRST_THOUGHT, INVOKED, LAUNCH, REGISTERED, RETURNED,
+    ADMITTED, BEGUN, CONSTRUCTED, FIRST_THOUGHT, INVOKED, LAUNCH, REGISTERED, RETURNED, RUN_SHOWN,
     SPEAKING_RUN,
 };
-use super::{SMALL, WEDGING, explored};
+use super::{SMALL, WATCHED, WEDGING, explored};
 use crate::explore::{Budget, Conditions, Fault};
 use crate::variants as v;
 
@@ -41,6 +41,19 @@ pub(super) const SCENARIOS: &[Scenario] = &[
                 Variant::of::<v::AnsweredBeforeSettled>("answered-before-settled", "STOP-04"),
                 Variant::of::<v::RecoveryToldEarly>("recovery-told-early", "STOP-06"),
                 Variant::of::<v::FailedSaveDropsClaim>("failed-save-drops-claim", "INV-LIVE"),
+            ],
+        )
+    },
+    Scenario {
+        init: &[ADMITTED, RUN_SHOWN, LAUNCH, BEGUN, CONSTRUCTED, REGISTERED, INVOKED],
+        budget: Budget { clients: 0, events: 0, ..SMALL },
+        conditions: WATCHED,
+        ..explored(
+            "RACE-20",
+            "stop-from-the-session-list",
+            &[
+                Variant::around("stops-session-on-screen", "STOP-19", Fault::StopsSessionOnScreen),
+                Variant::around("stopped-shown-idle", "STOP-19", Fault::StoppedShownIdle),
             ],
         )
     },

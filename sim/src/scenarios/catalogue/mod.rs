@@ -22,7 +22,7 @@ const CHAPTERS: &[&[Scenario]] = &[
     successors::SCENARIOS,
     journal::SCENARIOS,
     steers::SCENARIOS,
-    &[queue::RACE_75],
+    &[queue::RACE_75, queue::RACE_77],
     endings::SCENARIOS,
 ];
 
@@ -43,6 +43,7 @@ const STALLING: Conditions = Conditions { workers_stall: true, ..Conditions::PLA
 const WEDGING: Conditions = Conditions { agents_wedge: true, ..Conditions::PLAIN };
 const QUEUEING: Conditions = Conditions { queues: true, ..Conditions::PLAIN };
 const STEERING: Conditions = Conditions { steers: true, ..Conditions::PLAIN };
+const WATCHED: Conditions = Conditions { screens: true, ..Conditions::PLAIN };
 const SHARED: Conditions = Conditions { shared: true, ..Conditions::PLAIN };
 
 const fn explored(id: &'static str, name: &'static str, variants: &'static [Variant]) -> Scenario {

@@ -4,7 +4,7 @@ use super::super::{Scenario, Variant};
 use super::steps::{
     ADMITTED, BEGUN, CONSTRUCTED, INVOKED, LAUNCH, REGISTERED, RETURNED, SECOND_QUEUED, SETTLED,
 };
-use super::{QUEUEING, SMALL, explored};
+use super::{QUEUEING, SMALL, WATCHED, explored};
 use crate::explore::{Budget, Conditions, Fault};
 use crate::variants as v;
 
@@ -21,6 +21,20 @@ pub(super) const RACE_75: Scenario = Scenario {
             Variant::of::<v::RemovedBehindItsStart>("removed-behind-its-start", "LIFE-06"),
             Variant::around("head-removed-first", "INV-TEXT", Fault::HeadRemovedFirst),
             Variant::around("head-kept", "STR-10", Fault::HeadKept),
+        ],
+    )
+};
+
+pub(super) const RACE_77: Scenario = Scenario {
+    budget: Budget { clients: 2, events: 0, stops: 0, ..SMALL },
+    conditions: WATCHED,
+    ..explored(
+        "RACE-77",
+        "submit-against-an-older-observation",
+        &[
+            Variant::around("list-clears-turn", "OBS-07", Fault::ListClearsTurn),
+            Variant::around("own-flag-holds", "OBS-07", Fault::OwnFlagHolds),
+            Variant::around("repeated-under-new-key", "ADM-13", Fault::RepeatedUnderNewKey),
         ],
     )
 };

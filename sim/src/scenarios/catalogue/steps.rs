@@ -20,6 +20,7 @@ pub(super) const STOPPED: Steps = &["client-a send stop_run(run_1)"];
 pub(super) const CONNECTION_LOST: Steps = &["link fault drop(client-a)"];
 pub(super) const PRESSED: Steps = &["clock fire stop_term", "clock fire stop_kill"];
 pub(super) const WINDOW_OVER: Steps = &["clock fire unwind"];
+pub(super) const RUN_SHOWN: Steps = &["link send run_status"];
 pub(super) const SECOND_ADMITTED: Steps =
     &["client-b send start(run_2)", "store answer admitted(run_2)"];
 pub(super) const SECOND_QUEUED: Steps =

@@ -227,6 +227,9 @@ fn nothing_of_the_queue_starts_between_the_stop_and_the_deletion() {
         "{refused:?}"
     );
     assert_eq!(issued(&refused), Some(None));
+    // Nothing else would trigger it: the session was idle before.
+    let failed = world.feed(Input::DeletionFailed);
+    assert!(failed.contains(&Output::StartHead { turn_id }), "{failed:?}");
 }
 
 /// One run and its deletion, in every order.
