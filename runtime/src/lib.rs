@@ -7,6 +7,7 @@
 
 pub mod connection;
 pub mod dispatch;
+mod draining;
 mod flights;
 pub mod frames;
 pub mod hub;
@@ -15,3 +16,5 @@ pub mod ports;
 pub mod records;
 pub mod session;
 pub mod worker;
+
+pub use draining::DrainTimes;

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration as Span;
 
 use async_channel::Sender;
 use futures_lite::future::or;
@@ -10,12 +9,14 @@ use runwarden_protocol::ids::{PrincipalId, SessionId};
 use runwarden_protocol::instant::Duration;
 use runwarden_protocol::run::lineage::RunLimits;
 use runwarden_protocol::run::slots::SlotLimits;
+use runwarden_protocol::run::store_kind::StoreKind;
+use runwarden_runtime::DrainTimes;
 use runwarden_runtime::connection;
 use runwarden_runtime::hub::{Hub, HubConfig, Principal};
 use runwarden_runtime::ports::agent::{AgentFactory, BoxFuture};
 use runwarden_runtime::ports::{Store, StoreFailure, World};
 use runwarden_runtime::records::{RecordSink, Recorded};
-use smol::{Executor, Timer};
+use smol::Executor;
 
 use crate::agents::{self, AgentConfigError, Agents};
 use crate::assets::Assets;
@@ -29,17 +30,12 @@ use crate::state_dir::StateDir;
 use crate::store::{self, OpenError, SqliteStore};
 use crate::world::SmolWorld;
 
-/// How long running runs may go on after the server was asked to stop (RST-12).
-const DRAIN_RUNS: Span = Span::from_secs(5);
-
-/// How long settling the runs that were ended may take.
-const SETTLE_RUNS: Span = Span::from_secs(10);
-
-/// How long connections may take to send what they hold (shutdown_drain, and the close handshake).
-const DRAIN_CONNECTIONS: Span = Span::from_secs(4);
-
-/// How often the drain looks whether it is over.
-const DRAIN_LOOK: Span = Span::from_millis(20);
+/// How long the parts of a stop may take (RST-12, shutdown_drain).
+const DRAIN: DrainTimes = DrainTimes {
+    runs: Duration::from_secs(5),
+    settling: Duration::from_secs(10),
+    connections: Duration::from_secs(4),
+};
 
 /// Threads that run tasks beside the main one.
 const HELPER_THREADS_MAX: usize = 7;
@@ -188,35 +184,11 @@ fn site(
 
 /// Runs get their time and are then ended and announced, connections send what they hold (RST-12).
 async fn drain(hub: &Hub<SmolWorld, SqliteStore>, accepting: Sender<()>) {
-    hub.stop_accepting();
-    until(|| !hub.has_runs(), DRAIN_RUNS).await;
-    let settled = async {
-        hub.end_runs().await;
-        true
-    };
-    let late = async {
-        Timer::after(SETTLE_RUNS).await;
-        false
-    };
-    if !or(settled, late).await {
+    if !hub.drain(DRAIN).await {
         tracing::error!("runs could not be settled in time; the next start settles them");
     }
-    hub.runs_settled();
-    until(|| hub.peers().is_empty(), DRAIN_CONNECTIONS).await;
     drop(accepting);
     tracing::info!("drained");
-}
-
-async fn until(is_over: impl Fn() -> bool, longest: Span) {
-    let over = async {
-        while !is_over() {
-            Timer::after(DRAIN_LOOK).await;
-        }
-    };
-    or(over, async {
-        Timer::after(longest).await;
-    })
-    .await;
 }
 
 fn recording(
@@ -245,6 +217,7 @@ fn run_limits(limits: &Limits) -> RunLimits {
         run_max: limits.run_ms_max.map(Duration::from_millis),
         unwind: Duration::from_millis(limits.unwind_ms),
         ask_timeout: Duration::from_millis(limits.ask_timeout_ms),
+        store: StoreKind::Exclusive,
     }
 }
 

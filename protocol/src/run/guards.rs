@@ -371,6 +371,16 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         may_start
     }
 
+    /// Does the semantic terminal of a journal say how a run ended whose settlement is missing? (RST-02)
+    fn believes_journal() -> bool {
+        true
+    }
+
+    /// Is a pending turn that may still be another process's left to it? (ADM-05, RST-03, REC-06)
+    fn spares_fresh(is_fresh: bool) -> bool {
+        is_fresh
+    }
+
     /// Does the row go in the step that learns of the worker's settlement? (OWN-14)
     fn frees_at_settlement() -> bool {
         true

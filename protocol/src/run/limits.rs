@@ -14,6 +14,8 @@ pub const SAVE_RETRIES: u8 = 3;
 pub const SELF_HEAL_MAX: u8 = 2;
 /// An unsettled session is tried again after this time (UNSETTLED_RETRY).
 pub const UNSETTLED_RETRY: Duration = Duration::from_secs(30);
+/// A pending turn of a shared store is left to the process that accepted it until this age (PENDING_GRACE).
+pub const PENDING_GRACE: Duration = Duration::from_secs(30);
 /// A run whose agent produced nothing for this long is ended (AGENT_SILENCE_MAX).
 pub const AGENT_SILENCE_MAX: Duration = Duration::from_secs(600);
 /// Stops of one run that wait for one answer.

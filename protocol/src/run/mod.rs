@@ -5,7 +5,8 @@
 //! [`pending`] (5.7), [`steer`] (5.8), [`queue`] (5.10), [`record`], [`questions`] and [`deletion`]. The run journal is in
 //! [`crate::journal`]. Of the whole process, [`slots`] counts the runs and [`cache`] orders the agents that
 //! sessions keep.
-//! [`predicates`] holds the three named predicates, [`admission`] table A, [`guards`] every decision a
+//! [`predicates`] holds the three named predicates, [`admission`] table A, [`recovery`] what becomes of a run
+//! that is found dead, [`guards`] every decision a
 //! faulty variant may override.
 
 pub mod admission;
@@ -22,11 +23,13 @@ pub mod questions;
 pub mod queue;
 pub mod reclaim;
 pub mod record;
+pub mod recovery;
 pub mod row;
 pub mod settlement;
 pub mod slots;
 pub mod steer;
 pub mod stop;
+pub mod store_kind;
 pub mod worker;
 
 pub use crate::wire::structures::RunPhase as Phase;

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod context;
 pub mod cursor;
 pub mod history;
+pub mod late;
 pub mod list;
 pub mod project;
 pub mod record;

@@ -561,7 +561,7 @@ pub struct RunFacts {
     pub error: Option<String>,
 }
 
-/// A run that no settlement is recorded for.
+/// A run that is not settled everywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UnsettledRun {
     /// Its session, pending turn included.
@@ -572,6 +572,9 @@ pub struct UnsettledRun {
     pub turn_id: TurnId,
     /// Number of the last row of its journal.
     pub last_seq: Seq,
+    /// The outcome of a recorded settlement that another part of the store does not have yet. A store that is not
+    /// split records none of these.
+    pub settled: Option<Outcome>,
     /// The semantic terminal in its journal, if any.
     pub terminal: Option<Outcome>,
     /// Steers in its journal that were accepted and not settled, in order, with their words.

@@ -9,6 +9,7 @@ use runwarden_protocol::journal::row::RowEvent;
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::json_bytes::json_text_bytes;
 use runwarden_protocol::run::lineage::Input;
+use runwarden_protocol::run::recovery::Found;
 use runwarden_protocol::run::settlement::Failure;
 use runwarden_protocol::run::stop::StopSignal;
 use runwarden_protocol::run::worker::CallResult;
@@ -390,19 +391,31 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 
     pub(super) fn recover(&mut self, run: UnsettledRun) {
-        let Some(pending) = run.head.pending.clone() else { return };
-        let mut state = RunState::new(pending.agent, pending.model);
-        let steers = run.steers.iter().map(|(steer_id, _)| *steer_id).collect();
-        state.steers = run.steers.into_iter().map(AcceptedSteer::found).collect();
-        self.runs.insert(run.run_id, state);
-        self.feed(Input::Recover {
-            run_id: run.run_id,
-            turn_id: run.turn_id,
-            pending_started_at: pending.pending_started_at,
-            last_seq: run.last_seq,
-            terminal: run.terminal,
-            steers,
-        });
+        let UnsettledRun { head, run_id, turn_id, last_seq, settled, terminal, steers } = run;
+        let active = head.pending.as_ref().map(|pending| pending.run_id);
+        let pending = head.pending.filter(|pending| pending.run_id == run_id);
+        let pending_started_at = pending.as_ref().map(|pending| pending.pending_started_at);
+        let (agent, model) = match pending {
+            Some(pending) => (pending.agent, pending.model),
+            None => (head.agent, head.model),
+        };
+        let mut state = RunState::new(agent, model);
+        let ids = steers.iter().map(|(steer_id, _)| *steer_id).collect();
+        state.steers = steers.into_iter().map(AcceptedSteer::found).collect();
+        self.runs.insert(run_id, state);
+        let found = Found {
+            run_id,
+            turn_id,
+            pending_started_at,
+            last_seq,
+            settled,
+            terminal,
+            superseded_by: active.filter(|active| *active != run_id),
+            steers: ids,
+        };
+        if !self.try_feed(Input::Recover(found)) {
+            self.runs.remove(&run_id);
+        }
     }
 }
 

@@ -287,7 +287,15 @@ impl Store for SqliteStore {
                 let head = head.ok_or(StoreFailure::Missing("session"))?;
                 let terminal = journal::terminal(connection, run_id)?.map(|(_, outcome)| outcome);
                 let steers = journal::unsettled_steers(connection, run_id)?;
-                runs.push(UnsettledRun { head, run_id, turn_id, last_seq, terminal, steers });
+                runs.push(UnsettledRun {
+                    head,
+                    run_id,
+                    turn_id,
+                    last_seq,
+                    settled: None,
+                    terminal,
+                    steers,
+                });
             }
             Ok(runs)
         })

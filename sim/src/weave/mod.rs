@@ -23,5 +23,5 @@ pub use bed::{Bed, OWNER, Went};
 pub use client::{Client, Frame};
 pub use duplex::{End, duplex};
 pub use executor::{Executor, Host, Stuck};
-pub use store::{Data, Disk, Faults, ModelStore, StoredRun, StoredSession};
+pub use store::{Data, Disk, Faults, ModelStore, StoredRun, StoredSession, TurnStep};
 pub use world::{SimWorld, Sleep};

@@ -241,10 +241,14 @@ impl<G: Guards> Lineage<G> {
             run_journal::Input::SettledRows { count: u32::try_from(rows).unwrap_or(u32::MAX) };
         let ended = run_journal::Input::Ended { outcome, seq: terminal_seq };
         self.with_journal(i, now, out, |journal, outputs| {
-            journal.step(now, settled, outputs).expect("nothing is in flight");
-            journal.step(now, ended, outputs).expect("a run is settled once");
+            if journal.outcome().is_none() {
+                journal.step(now, settled, outputs).expect("nothing is in flight");
+                journal.step(now, ended, outputs).expect("a run is settled once");
+            }
         });
-        self.pend(pending::Input::Cleared { run_id });
+        if self.pending.run_id() == Some(run_id) {
+            self.pend(pending::Input::Cleared { run_id });
+        }
         let Verdict { reason, failure, .. } = verdict;
         let seq = terminal_seq;
         if by != Some(Claimant::Canceller) || G::shows_cancelled() {

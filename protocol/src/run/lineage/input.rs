@@ -3,10 +3,10 @@ use serde::{Deserialize, Serialize};
 use super::asks::{KnownRun, Offered, Start};
 use crate::flight::Kept;
 use crate::ids::{AgentId, AskId, QuestionId, Revision, RunId, Seq, SteerId, TurnId};
-use crate::instant::Instant;
-use crate::journal::row::{Outcome, Reason};
+use crate::journal::row::Reason;
 use crate::journal::run_journal::RowRef;
 use crate::run::changes::Change;
+use crate::run::recovery::Found;
 use crate::run::worker::CallResult;
 
 /// Commands and facts of a session.
@@ -111,21 +111,7 @@ pub enum Input {
     /// Give up the cached agent, unless the session has a row (REG-13).
     Evict,
     /// Settle a run that was found without settlement at process start (RST-01).
-    Recover {
-        /// The run.
-        run_id: RunId,
-        /// Its turn.
-        turn_id: TurnId,
-        /// When it was accepted.
-        pending_started_at: Instant,
-        /// The last row of its journal.
-        last_seq: Seq,
-        /// The semantic terminal in its journal, if any.
-        terminal: Option<Outcome>,
-        /// Steers in its journal that were accepted and not settled.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        steers: Vec<SteerId>,
-    },
+    Recover(Found),
     /// A commit for the run was answered.
     Committed {
         /// The run.
@@ -239,7 +225,7 @@ impl Input {
             | Self::ResumeQueue { .. }
             | Self::QueueTriggered
             | Self::EndByServer { .. }
-            | Self::Recover { .. } => true,
+            | Self::Recover(_) => true,
             Self::ChangeCommitted { .. }
             | Self::ChangeFailed { .. }
             | Self::DeletionCommitted { .. }
@@ -272,7 +258,7 @@ impl Input {
 impl Kept for Input {
     fn heap_bytes(&self) -> usize {
         match self {
-            Self::Recover { steers, .. } => steers.capacity() * size_of::<SteerId>(),
+            Self::Recover(found) => found.steers.capacity() * size_of::<SteerId>(),
             _ => 0,
         }
     }

@@ -8,6 +8,7 @@ mod deleting;
 mod endings;
 mod input;
 mod queueing;
+mod recovering;
 mod reservation;
 mod state;
 mod steering;

@@ -2,7 +2,7 @@
 
 use super::asks::{Start, StartAnswer};
 use super::state::{Asked, Lineage, Output, RunEntry, RunLimits, Stage};
-use crate::ids::{AskId, Revision, RunId, Seq, SteerId, TurnId};
+use crate::ids::{AskId, Revision, RunId, Seq, TurnId};
 use crate::instant::Instant;
 use crate::journal::row::Outcome;
 use crate::journal::run_journal::RunJournal;
@@ -16,8 +16,8 @@ use crate::run::questions::Questions;
 use crate::run::reclaim::Reclaim;
 use crate::run::record::{self, Author};
 use crate::run::row::Row;
-use crate::run::settlement::{Claimant, Settlement, Verdict};
-use crate::run::steer::{self, Steers};
+use crate::run::settlement::{Settlement, Verdict};
+use crate::run::steer::Steers;
 use crate::run::stop::{self, Stop};
 use crate::run::worker::Worker;
 use crate::run::{ownership, pending, queue};
@@ -157,13 +157,22 @@ impl<G: Guards> Lineage<G> {
             return Err(Reject::Local("commit_not_issued"));
         }
         let settled = self.steers_to_settle(i).len();
-        let is_next = |seq| self.runs[i].journal.is_next_after(settled, seq);
-        if terminal_seq.is_some_and(|seq| !is_next(seq)) {
+        let journal = &self.runs[i].journal;
+        let is_next = |seq| journal.is_next_after(settled, seq);
+        // A terminal that recovery found is the one (JRN-10).
+        if journal.outcome().is_none() && terminal_seq.is_some_and(|seq| !is_next(seq)) {
             return Err(Reject::Local("terminal_seq_not_next"));
         }
         let mut outputs = Outbox::new();
         let by = Author::Run { run_id };
-        self.record.step(now, record::Input::Committed { by, revision }, &mut outputs)?;
+        // `superseded` alone leaves the session record as it is.
+        let is_beside = self.runs[i].settlement.outcome_wanted() == Some(Outcome::Superseded);
+        let answered = if is_beside {
+            record::Input::CommittedBeside { by, revision }
+        } else {
+            record::Input::Committed { by, revision }
+        };
+        self.record.step(now, answered, &mut outputs)?;
         match stage {
             Stage::Admitting { ask } => {
                 let pending_started_at = self.runs[i].started_at;
@@ -302,57 +311,10 @@ impl<G: Guards> Lineage<G> {
         let answer = StartAnswer::Refused(StartRefusal::of(Code::LaunchFailed));
         out.push(Output::StartAnswered { ask, answer });
     }
-
-    #[allow(clippy::too_many_arguments, reason = "the fields of one input")]
-    pub(super) fn recover(
-        &mut self,
-        now: Instant,
-        run_id: RunId,
-        turn_id: TurnId,
-        pending_started_at: Instant,
-        last_seq: Seq,
-        terminal: Option<Outcome>,
-        steers: Vec<SteerId>,
-        out: &mut Outbox<Output>,
-    ) -> Result<(), Reject> {
-        if !self.runs.is_empty() || !self.record.is_idle() || self.ownership.owner().is_some() {
-            return Err(Reject::Local("not_at_start"));
-        }
-        self.own(ownership::Input::Taken { run_id });
-        self.pend(pending::Input::Saved { turn_id, run_id, pending_started_at });
-        let mut entry =
-            RunEntry::reserved(pending_started_at, run_id, turn_id, Stage::Launched, &self.limits);
-        entry.journal = RunJournal::resume(last_seq);
-        // Behind a terminal no row follows.
-        entry.steers = Steers::found(steers.into_iter().filter(|_| terminal.is_none()));
-        entry.slot = false;
-        self.runs.push(entry);
-        self.turn(0, turn_journal::Input::Submitted);
-        self.worker_is_gone(0);
-        let verdict = terminal.map_or_else(Verdict::found_dead, Verdict::as_journaled);
-        self.hand_to_recovery(0, now, verdict, out);
-        Ok(())
-    }
-
-    /// By RST-01, REC-10: the row goes and recovery claims the outcome.
-    pub(super) fn hand_to_recovery(
-        &mut self,
-        i: usize,
-        now: Instant,
-        verdict: Verdict,
-        out: &mut Outbox<Output>,
-    ) {
-        self.runs[i].token_set = true;
-        self.drive_steers(i, now, steer::Input::Closed, out);
-        self.seal(i, now, out);
-        self.remove_row(i, now, out);
-        self.claim(i, now, Claimant::Recovery, verdict, out);
-        self.save_if_possible(i, now, out);
-    }
 }
 
 impl<G: Guards> RunEntry<G> {
-    fn reserved(
+    pub(super) fn reserved(
         now: Instant,
         run_id: RunId,
         turn_id: TurnId,

@@ -27,6 +27,7 @@ use crate::run::row::Row;
 use crate::run::settlement::{Failure, Settlement, Verdict};
 use crate::run::steer::{SettledSteer, Steers};
 use crate::run::stop::{Answer, Stop, StopSignal};
+use crate::run::store_kind::StoreKind;
 use crate::run::worker::Worker;
 use crate::wire::codes::Code;
 
@@ -77,6 +78,9 @@ pub struct RunLimits {
     pub unwind: Duration,
     /// How long a question stays open (ASK-01).
     pub ask_timeout: Duration,
+    /// The kind of the store.
+    #[serde(default, skip_serializing_if = "StoreKind::is_exclusive")]
+    pub store: StoreKind,
 }
 
 impl Default for RunLimits {
@@ -86,6 +90,7 @@ impl Default for RunLimits {
             run_max: None,
             unwind: UNWIND,
             ask_timeout: ASK_TIMEOUT,
+            store: StoreKind::Exclusive,
         }
     }
 }

@@ -135,14 +135,7 @@ impl<G: Guards> Lineage<G> {
                 self.evict(out);
                 Ok(())
             }
-            Input::Recover {
-                run_id,
-                turn_id,
-                pending_started_at: at,
-                last_seq,
-                terminal,
-                steers,
-            } => self.recover(now, run_id, turn_id, at, last_seq, terminal, steers, out),
+            Input::Recover(found) => self.recover(now, found, out),
             Input::Committed { run_id, revision, terminal_seq } => {
                 let i = self.index(run_id)?;
                 self.committed(i, now, revision, terminal_seq, out)

@@ -265,7 +265,7 @@ impl<G: Guards> RunEntry<G> {
         self.row.phase().map(|_| self.view())
     }
 
-    fn is_unsettled(&self) -> bool {
+    pub(super) fn is_unsettled(&self) -> bool {
         let gave_up = matches!(self.settlement.state(), settlement::State::GaveUp { .. });
         let rowless = self.row.phase().is_none();
         gave_up || self.retry_at.is_some() || (rowless && self.settlement.outcome().is_none())

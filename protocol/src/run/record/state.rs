@@ -45,6 +45,13 @@ pub enum Input {
         /// The revision after it.
         revision: Revision,
     },
+    /// It was answered: committed beside the record, which stays as it is.
+    CommittedBeside {
+        /// Whom it is for.
+        by: Author,
+        /// The revision.
+        revision: Revision,
+    },
     /// It was answered: nothing was written.
     Failed {
         /// Whom it is for.

@@ -20,6 +20,8 @@ impl Scope<SessionRecord> for FewCommits {
         inputs
             .extend([RUN, CHANGE, Author::Queue, Author::Deletion].map(|by| Input::Issued { by }));
         inputs.extend((1..5).map(|n| Input::Committed { by: RUN, revision: Revision::new(n) }));
+        let beside = |n| Input::CommittedBeside { by: RUN, revision: Revision::new(n) };
+        inputs.extend((1..5).map(beside));
         inputs
     }
 }

@@ -23,9 +23,17 @@ impl Machine for SessionRecord {
                 self.revision = revision;
                 out.push(Output::Advanced { revision });
             }
+            (Some(issued), Input::CommittedBeside { by, revision })
+                if issued == by && revision == self.revision =>
+            {
+                self.in_flight = None;
+            }
             (Some(issued), Input::Failed { by }) if issued == by => self.in_flight = None,
             (Some(_), Input::Issued { .. }) => return Err(Reject::Local("commit_in_flight")),
-            (None | Some(_), Input::Committed { .. } | Input::Failed { .. }) => {
+            (
+                None | Some(_),
+                Input::Committed { .. } | Input::CommittedBeside { .. } | Input::Failed { .. },
+            ) => {
                 return Err(Reject::Local("commit_not_issued"));
             }
         }

@@ -164,6 +164,11 @@ impl Settlement {
         }
     }
 
+    /// The outcome that is claimed or saved.
+    pub fn outcome_wanted(&self) -> Option<Outcome> {
+        self.verdict().map(|verdict| verdict.outcome)
+    }
+
     /// The outcome, once saved.
     pub fn outcome(&self) -> Option<Outcome> {
         match self.state {

@@ -9,6 +9,8 @@ mod journal_property;
 mod journals;
 mod lists;
 mod queue;
+mod reads;
+mod recoveries;
 mod reference;
 mod rewrites;
 

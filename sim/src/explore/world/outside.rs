@@ -5,6 +5,7 @@ use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::run::changes::{Change, ChangeKind};
 use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{ChangeAnswer, Input};
+use runwarden_protocol::run::recovery::Found;
 
 use super::check::ensure;
 use super::choices::Choice;
@@ -145,14 +146,16 @@ impl<G: Guards> World<G> {
         let stored = self.store.run(run);
         self.feed(
             Cause::Nobody,
-            Input::Recover {
+            Input::Recover(Found {
                 run_id: RunId::new(u64::from(run)),
                 turn_id: MessageId::new(u64::from(stored.entry.unwrap_or(run))),
-                pending_started_at: self.now,
+                pending_started_at: Some(self.now),
                 last_seq: Seq::new(u64::from(stored.rows)),
+                settled: None,
                 terminal: None,
+                superseded_by: None,
                 steers: self.unsettled_steers(run),
-            },
+            }),
         )
     }
 

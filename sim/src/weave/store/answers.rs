@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use runwarden_protocol::ids::{MessageId, PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::RowEvent;
 use runwarden_protocol::session::context::{Speaker, message};
 use runwarden_protocol::session::list::fold;
 use runwarden_protocol::session::record::SessionHead;
@@ -278,27 +277,19 @@ impl Data {
     }
 
     fn unsettled(&self) -> Vec<UnsettledRun> {
-        let pending = self.sessions.values().filter_map(|session| {
-            let pending = session.head.pending.as_ref()?;
-            let run = self.runs.get(&pending.run_id)?;
-            let terminal = run.journal.iter().find_map(|row| match row.event {
-                RowEvent::Terminal { outcome } => Some(outcome),
-                RowEvent::Content { .. }
-                | RowEvent::QuestionAsked { .. }
-                | RowEvent::QuestionResolved { .. }
-                | RowEvent::SteerAccepted { .. }
-                | RowEvent::SteerSettled { .. } => None,
-            });
+        let open = self.runs.iter().filter(|(_, run)| run.outcome.is_none());
+        let found = open.filter_map(|(run_id, run)| {
             Some(UnsettledRun {
-                head: session.head.clone(),
-                run_id: pending.run_id,
-                turn_id: pending.turn_id,
+                head: self.sessions.get(&run.session_id)?.head.clone(),
+                run_id: *run_id,
+                turn_id: run.turn_id,
                 last_seq: run.last_seq(),
-                terminal,
+                settled: None,
+                terminal: run.terminal(),
                 steers: run.unsettled_steers(),
             })
         });
-        pending.collect()
+        found.collect()
     }
 }
 

@@ -1,11 +1,11 @@
 //! What each commit changes.
 
-use runwarden_protocol::ids::{Revision, RunId, SessionId};
+use runwarden_protocol::ids::{Revision, RunId, Seq, SessionId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
 use runwarden_protocol::session::list::first_title;
 use runwarden_protocol::session::record::{PendingTurn, SessionHead, Usage};
-use runwarden_protocol::session::settle::{AnswerFold, Ending, rows};
+use runwarden_protocol::session::settle::{Answer, AnswerFold, Ending, rows};
 use runwarden_protocol::session::usage;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_runtime::ports::StoreFailure;
@@ -16,7 +16,7 @@ use runwarden_runtime::ports::store::{
     Persisted, Settlement,
 };
 
-use super::data::{Data, StoredMessage, StoredRun, StoredSession};
+use super::data::{Data, StoredMessage, StoredRun, StoredSession, TurnStep};
 
 impl Data {
     pub(super) fn carry_out(&mut self, commit: Commit) -> Result<Committed, StoreFailure> {
@@ -120,7 +120,7 @@ impl Data {
             reason: None,
             usage: Usage::default(),
             error: None,
-            worker_starts: 0,
+            turn: vec![TurnStep::Submitted],
             settlements: 0,
             by_recovery: false,
         };
@@ -137,63 +137,25 @@ impl Data {
         session_id: SessionId,
         run_id: RunId,
     ) -> Result<Committed, StoreFailure> {
-        self.open_run(session_id, run_id)?.worker_starts += 1;
+        self.open_run(session_id, run_id)?.turn.push(TurnStep::WorkerStarted);
         let session = self.sessions.get(&session_id).ok_or(StoreFailure::Missing("session"))?;
         Ok(committed(&session.head))
     }
 
     fn settle(&mut self, settlement: Settlement) -> Result<Committed, StoreFailure> {
-        let Settlement { session_id, run_id, turn_id, outcome, at, .. } = settlement;
-        let answer = {
-            let run = self.open_run(session_id, run_id)?;
-            let mut fold = AnswerFold::new();
-            for row in &run.journal {
-                fold.push(row).map_err(|error| StoreFailure::Unavailable(error.to_string()))?;
-            }
-            fold.finish()
-        };
+        let Settlement { session_id, run_id, outcome, at, .. } = settlement;
+        let answer = answer_of(&self.open_run(session_id, run_id)?.journal)?;
         let session = self.session_at(session_id, settlement.expected)?;
-        if settlement.hold.is_some() {
-            session.hold(settlement.hold);
+        if outcome != Outcome::Superseded {
+            session.take_ending(&settlement, answer)?;
         }
-        session.replaced.take_if(|replaced| replaced.0 == run_id);
-        let StoredSession { head, rows: stored, conversation, .. } = session;
-        head.revision = head.revision.plus(1);
-        let pending = head.pending.take_if(|pending| pending.run_id == run_id);
-        if answer.is_some() {
-            head.activity_at = head.activity_at.max(at);
-        }
-        let added = rows(Ending {
-            run_id,
-            turn_id,
-            outcome,
-            marker: settlement.marker,
-            pending: pending.as_ref(),
-            user_row_stored: stored.iter().any(|row| row.message_id == turn_id),
-            answer,
-            row_ids: settlement.row_ids,
-            head_id: head.head_id,
-            usage: settlement.usage,
-            at,
-            revision: head.revision,
-        });
-        if let Some(pending) = &pending {
-            let told = settlement.conversation.map(|handle| (pending.agent.clone(), handle));
-            *conversation =
-                told.or(conversation.take().filter(|(agent, _)| *agent == pending.agent));
-        }
-        head.message_count += added.len() as u64;
-        head.head_id = added.last().map(|row| row.message_id).or(head.head_id);
-        head.usage = usage::add(head.usage, settlement.usage);
-        stored.extend(added);
-        let (mut committed, owner) = (committed(head), head.owner);
+        let (mut committed, owner) = (committed(&session.head), session.head.owner);
         let run = self.open_run(session_id, run_id)?;
         run.settle_steers(run_id, &settlement.steers, at);
-        run.close(run_id, outcome, settlement.reason, at);
+        committed.terminal_seq = Some(run.close(run_id, outcome, settlement.reason, at)?);
         run.usage = settlement.usage;
         run.by_recovery = settlement.recovery;
         run.error = settlement.error.as_ref().map(|error| error.data.clone());
-        committed.terminal_seq = Some(run.last_seq());
         self.errors.extend(settlement.error.map(|error| (owner, error)));
         Ok(committed)
     }
@@ -269,8 +231,7 @@ impl Data {
         let head = &session.head;
         let mut committed = committed(head);
         let run = self.open_run(session_id, run_id)?;
-        run.close(run_id, Outcome::Failed, None, at);
-        committed.terminal_seq = Some(run.last_seq());
+        committed.terminal_seq = Some(run.close(run_id, Outcome::Failed, None, at)?);
         self.keys.retain(|_, (_, record)| match record.effect {
             KeyEffect::Turn { run_id: used_by, .. } => used_by != run_id,
             KeyEffect::Queued { .. }
@@ -300,6 +261,59 @@ impl Data {
     }
 }
 
+impl StoredSession {
+    /// What a settlement changes of the session: its rows, its pending turn, its usage (OWN-10).
+    fn take_ending(
+        &mut self,
+        settlement: &Settlement,
+        answer: Option<Answer>,
+    ) -> Result<(), StoreFailure> {
+        let Settlement { run_id, turn_id, outcome, at, .. } = *settlement;
+        let is_owner = match &self.head.pending {
+            Some(pending) => pending.run_id == run_id,
+            None => outcome != Outcome::Completed,
+        };
+        if !is_owner {
+            return Err(StoreFailure::Missing("active run"));
+        }
+        if settlement.hold.is_some() {
+            self.hold(settlement.hold);
+        }
+        self.replaced.take_if(|replaced| replaced.0 == run_id);
+        let Self { head, rows: stored, conversation, .. } = self;
+        head.revision = head.revision.plus(1);
+        let pending = head.pending.take();
+        if answer.is_some() {
+            head.activity_at = head.activity_at.max(at);
+        }
+        let added = rows(Ending {
+            run_id,
+            turn_id,
+            outcome,
+            marker: settlement.marker,
+            pending: pending.as_ref(),
+            user_row_stored: stored.iter().any(|row| row.message_id == turn_id),
+            answer,
+            row_ids: settlement.row_ids,
+            head_id: head.head_id,
+            usage: settlement.usage,
+            at,
+            revision: head.revision,
+        });
+        if let Some(pending) = &pending {
+            let handle = settlement.conversation.clone();
+            let told = handle.map(|handle| (pending.agent.clone(), handle));
+            *conversation =
+                told.or(conversation.take().filter(|(agent, _)| *agent == pending.agent));
+        }
+        head.message_count += added.len() as u64;
+        head.head_id = added.last().map(|row| row.message_id).or(head.head_id);
+        head.usage = usage::add(head.usage, settlement.usage);
+        stored.extend(added);
+        Ok(())
+    }
+}
+
 impl StoredRun {
     fn push(&mut self, run_id: RunId, event: RowEvent, created_at: Instant, body: String) {
         let (session_id, seq) = (self.session_id, self.last_seq().plus(1));
@@ -312,12 +326,40 @@ impl StoredRun {
         }
     }
 
-    fn close(&mut self, run_id: RunId, outcome: Outcome, reason: Option<Reason>, at: Instant) {
-        let body = serde_json::json!({ "reason": reason.map(Reason::as_str) }).to_string();
-        self.push(run_id, RowEvent::Terminal { outcome }, at, body);
+    /// Closes both journals; a terminal that stands is the outcome, and none is added (JRN-08, JRN-10).
+    fn close(
+        &mut self,
+        run_id: RunId,
+        outcome: Outcome,
+        reason: Option<Reason>,
+        at: Instant,
+    ) -> Result<Seq, StoreFailure> {
+        let standing = self.journal.iter().find(|row| row.event.is_terminal());
+        let seq = match standing.map(|row| (row.seq, row.event)) {
+            Some((seq, RowEvent::Terminal { outcome: stands })) if stands == outcome => seq,
+            Some(_) => {
+                let outcome = self.terminal().unwrap_or(outcome);
+                return Err(StoreFailure::Ended { outcome });
+            }
+            None => {
+                let body = serde_json::json!({ "reason": reason.map(Reason::as_str) }).to_string();
+                self.push(run_id, RowEvent::Terminal { outcome }, at, body);
+                self.last_seq()
+            }
+        };
         (self.outcome, self.reason) = (Some(outcome), reason);
+        self.turn.push(TurnStep::Ended(outcome));
         self.settlements += 1;
+        Ok(seq)
     }
+}
+
+fn answer_of(journal: &[JournalRow]) -> Result<Option<Answer>, StoreFailure> {
+    let mut fold = AnswerFold::new();
+    for row in journal {
+        fold.push(row).map_err(|error| StoreFailure::Unavailable(error.to_string()))?;
+    }
+    Ok(fold.finish())
 }
 
 pub(super) fn committed(head: &SessionHead) -> Committed {

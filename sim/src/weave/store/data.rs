@@ -66,12 +66,23 @@ pub struct StoredRun {
     pub usage: Usage,
     /// The ErrorData of its failure.
     pub error: Option<String>,
-    /// How often its worker was noted to start.
-    pub worker_starts: u32,
+    /// Its turn's own journal.
+    pub turn: Vec<TurnStep>,
     /// How often it was settled.
     pub settlements: u32,
     /// Whether recovery settled it.
     pub by_recovery: bool,
+}
+
+/// A row of the journal of a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnStep {
+    /// It was accepted.
+    Submitted,
+    /// Its worker began.
+    WorkerStarted,
+    /// It is closed.
+    Ended(Outcome),
 }
 
 impl Data {
@@ -131,6 +142,18 @@ impl StoredRun {
             }
         }
         steers
+    }
+
+    /// The semantic terminal of its journal.
+    pub fn terminal(&self) -> Option<Outcome> {
+        self.journal.iter().find_map(|row| match row.event {
+            RowEvent::Terminal { outcome } => Some(outcome),
+            RowEvent::Content { .. }
+            | RowEvent::QuestionAsked { .. }
+            | RowEvent::QuestionResolved { .. }
+            | RowEvent::SteerAccepted { .. }
+            | RowEvent::SteerSettled { .. } => None,
+        })
     }
 
     pub(super) fn facts(&self) -> RunFacts {

@@ -17,7 +17,7 @@ use runwarden_runtime::ports::StoreFailure;
 use super::executor::lock;
 use super::world::SimWorld;
 use crate::random::Random;
-pub use data::{Data, StoredRun, StoredSession};
+pub use data::{Data, StoredRun, StoredSession, TurnStep};
 
 /// The longest a call takes before it is carried out, and again before it is answered, in milliseconds. Whole
 /// ones, so that many things happen at the same time, in an order that is drawn.
@@ -37,6 +37,8 @@ struct Shared {
     name: u64,
     faults: Faults,
     random: Random,
+    /// What was durable after each write, since somebody wants to know.
+    history: Option<Vec<Data>>,
 }
 
 /// What goes wrong.
@@ -75,6 +77,7 @@ impl Disk {
             name: random.next(),
             faults: Faults::default(),
             random,
+            history: None,
         };
         Self { shared: Arc::new(Mutex::new(shared)) }
     }
@@ -89,6 +92,24 @@ impl Disk {
         let mut shared = lock(&self.shared);
         shared.durable = shared.stable.clone();
         shared.name = shared.random.next();
+    }
+
+    /// From now on, what is durable after each write is kept.
+    pub fn keep_history(&self) {
+        let mut shared = lock(&self.shared);
+        shared.history = Some(vec![shared.durable.clone()]);
+    }
+
+    /// What was durable after each write since [`Disk::keep_history`], the state of then first.
+    pub fn history(&self) -> Vec<Data> {
+        lock(&self.shared).history.clone().unwrap_or_default()
+    }
+
+    /// Changes what is stored behind the back of every process, as another one or a mishap would.
+    pub fn alter(&self, change: impl FnOnce(&mut Data)) {
+        let mut shared = lock(&self.shared);
+        change(&mut shared.durable);
+        shared.stable = shared.durable.clone();
     }
 
     /// What is stored.
@@ -129,6 +150,9 @@ impl ModelStore {
                 let mut data = shared.durable.clone();
                 let written = write(&mut data);
                 if written.is_ok() {
+                    if let Some(history) = &mut shared.history {
+                        history.push(data.clone());
+                    }
                     shared.durable = data;
                 }
                 if written.is_ok() && is_stable {

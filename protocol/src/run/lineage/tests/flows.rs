@@ -1,7 +1,7 @@
 //! From a start to its settlement.
 
 use super::world::{
-    FINE, QUESTION, RUN, World, committed, persisted, question_row, returned, start, text,
+    FINE, QUESTION, RUN, World, committed, found, persisted, question_row, returned, start, text,
 };
 use crate::ids::{AgentId, AskId, MessageId, Revision, RunId, Seq};
 use crate::instant::{Duration, Instant};
@@ -12,6 +12,7 @@ use crate::run::admission::{KeyFact, StartFacts};
 use crate::run::limits::{AGENT_SILENCE_MAX, UNSETTLED_RETRY};
 use crate::run::lineage::{Input, Output, Start, StartAnswer};
 use crate::run::questions::Resolution;
+use crate::run::recovery::Found;
 use crate::session::record::Marker;
 use crate::wire::codes::Code;
 use crate::wire::structures::SessionStatus;
@@ -158,14 +159,7 @@ fn a_lost_worker_is_settled_failed() {
 #[test]
 fn a_run_found_at_start_is_interrupted_once_and_frees_the_session() {
     let mut world = World::new();
-    let recover = Input::Recover {
-        run_id: RUN,
-        turn_id: MessageId::new(1),
-        pending_started_at: Instant::ZERO,
-        last_seq: Seq::new(7),
-        terminal: None,
-        steers: Vec::new(),
-    };
+    let recover = Input::Recover(found(7));
     let outputs = world.feed(recover.clone());
     let settle = outputs.iter().any(|output| {
         matches!(output, Output::Settle { verdict, recovery: true, .. }
@@ -176,6 +170,36 @@ fn a_run_found_at_start_is_interrupted_once_and_frees_the_session() {
     world.commit(1);
     assert_eq!(world.ended(), [Outcome::Interrupted]);
     world.launch(2);
+}
+
+#[test]
+fn a_terminal_that_recovery_finds_is_the_end_and_its_number_stands() {
+    let mut world = World::new();
+    let terminal = Some(Outcome::Completed);
+    world.feed(Input::Recover(Found { terminal, ..found(7) }));
+    let (run_id, revision) = (RUN, world.session.revision().plus(1));
+    world.feed(Input::Committed { run_id, revision, terminal_seq: Some(Seq::new(5)) });
+    assert_eq!(world.ended(), [Outcome::Completed]);
+    world.launch(2);
+}
+
+#[test]
+fn a_superseded_run_is_settled_beside_the_record() {
+    let mut world = World::new();
+    let superseded_by = Some(RunId::new(2));
+    world.feed(Input::Recover(Found { superseded_by, ..found(7) }));
+    let turn_id = MessageId::new(2);
+    let second = Found { run_id: RunId::new(2), turn_id, ..found(0) };
+    let both = world.feed(Input::Recover(second));
+    assert!(!both.iter().any(|output| matches!(output, Output::Settle { .. })), "one at a time");
+    let revision = world.session.revision();
+    let terminal_seq = Some(Seq::new(8));
+    let next = world.feed(Input::Committed { run_id: RUN, revision, terminal_seq });
+    assert!(next.iter().any(|output| matches!(output, Output::Settle { .. })), "{next:?}");
+    assert_eq!(world.ended(), [Outcome::Superseded]);
+    world.commit(2);
+    assert_eq!(world.ended(), [Outcome::Superseded, Outcome::Interrupted]);
+    world.launch(3);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The laws, over every order of everything that can happen to one run and the start of another.
 
 use super::world::{
-    AGENT, QUESTION, RUN, World, committed, persisted, returned, session, start, stop, text,
+    AGENT, QUESTION, RUN, World, committed, found, persisted, returned, session, start, stop, text,
 };
-use crate::ids::{AskId, MessageId, RunId, Seq};
+use crate::ids::{AskId, RunId, Seq};
 use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
 use crate::laws::laws;
@@ -104,14 +104,7 @@ fn worker_steps() -> Vec<Input> {
         Input::InvocationAsked { run_id, agent: AGENT },
         Input::Returned { run_id, result },
         Input::Returned { run_id, result: CallResult::Lost },
-        Input::Recover {
-            run_id,
-            turn_id: MessageId::new(1),
-            pending_started_at: Instant::ZERO,
-            last_seq: Seq::ZERO,
-            terminal: None,
-            steers: Vec::new(),
-        },
+        Input::Recover(found(0)),
     ]
 }
 

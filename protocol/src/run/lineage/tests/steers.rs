@@ -1,11 +1,11 @@
 //! Steers of a run in its session.
 
-use super::world::{RUN, World, persisted, returned, stop, text};
+use super::world::{RUN, World, found as found_at, persisted, returned, stop, text};
 use crate::ids::{AskId, PayloadId, RunId, Seq, SteerId};
-use crate::instant::Instant;
 use crate::journal::row::{Outcome, RowEvent, SteerFate};
 use crate::journal::run_journal::RowRef;
 use crate::run::lineage::{Input, Offered, Output, SteerAnswer};
+use crate::run::recovery::Found;
 use crate::run::steer::SettledSteer;
 use crate::run::worker::CallResult;
 use crate::wire::codes::Code;
@@ -191,14 +191,11 @@ fn a_rebuilt_agent_gets_what_the_lost_one_did_not_take() {
 fn recovery_gives_back_what_it_finds() {
     for (terminal, given_back) in [(None, 2), (Some(Outcome::Completed), 0)] {
         let mut world = World::new();
-        let found = world.feed(Input::Recover {
-            run_id: RUN,
-            turn_id: crate::ids::MessageId::new(1),
-            pending_started_at: Instant::ZERO,
-            last_seq: Seq::new(7),
+        let found = world.feed(Input::Recover(Found {
             terminal,
             steers: vec![SteerId::new(1), SteerId::new(2)],
-        });
+            ..found_at(7)
+        }));
         let returned = settles(&found).unwrap();
         assert_eq!(returned.len(), given_back);
         assert!(returned.iter().all(|steer| steer.fate == SteerFate::Returned));

@@ -11,6 +11,7 @@ use crate::machine::{Machine, Outbox, Reject};
 use crate::run::admission::{KeyFact, SlotFact, StartFacts};
 use crate::run::guards::Rules;
 use crate::run::lineage::{Input, KnownRun, Lineage, Output, RunLimits, Start};
+use crate::run::recovery::Found;
 use crate::run::worker::CallResult;
 use crate::wire::actions::WhenBusy;
 
@@ -43,6 +44,20 @@ pub(super) fn start(n: u64) -> Input {
 
 pub(super) fn stop(n: u64, ask: u64) -> Input {
     Input::Stop { ask: AskId::new(ask), run_id: RunId::new(n), known: KnownRun::Never }
+}
+
+/// The run as recovery finds it, with so many rows.
+pub(super) fn found(rows: u64) -> Found {
+    Found {
+        run_id: RUN,
+        turn_id: MessageId::new(1),
+        pending_started_at: Some(Instant::ZERO),
+        last_seq: Seq::new(rows),
+        settled: None,
+        terminal: None,
+        superseded_by: None,
+        steers: Vec::new(),
+    }
 }
 
 pub(super) fn text(payload: u64) -> RowRef {
