@@ -64,6 +64,16 @@ enum Step {
     Done(Returned),
 }
 
+/// One call of a worker, as [`invoke`] makes it.
+pub type Call = BoxFuture<'static, ()>;
+
+/// The worker of a run: carries out its calls, one after another, until nobody can ask for one any more.
+pub async fn serve(calls: Receiver<Call>) {
+    while let Ok(call) = calls.recv().await {
+        call.await;
+    }
+}
+
 /// Begins an invocation. The future runs it to its end, or until `kill` gets a message or is closed;
 /// then the call is dropped. The agent is called before this returns, so that no signal can come too
 /// early for it.

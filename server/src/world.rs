@@ -2,12 +2,15 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant as Monotonic, SystemTime, UNIX_EPOCH};
 
 use runwarden_protocol::instant::Instant;
-use runwarden_runtime::ports::World;
+use runwarden_runtime::ports::{LaunchRefused, World};
 use smol::{Executor, Timer};
+
+/// Most workers at once, those of runs that were given up included: their agents have not ended yet.
+pub const WORKERS_MAX: usize = 8_192;
 
 /// The world of one process. Cheap to clone.
 #[derive(Clone)]
@@ -20,16 +23,42 @@ struct Inner {
     started: Monotonic,
     started_us: u64,
     latest_us: AtomicU64,
+    workers: Arc<AtomicUsize>,
+    workers_max: usize,
+}
+
+/// Counts one worker for as long as it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 impl SmolWorld {
     /// A world whose clock says at least `not_before`: what the store saw last (guarded wall clock).
     pub fn new(executor: Arc<Executor<'static>>, not_before: Instant) -> Self {
+        Self::with_workers_max(executor, not_before, WORKERS_MAX)
+    }
+
+    fn with_workers_max(
+        executor: Arc<Executor<'static>>,
+        not_before: Instant,
+        workers_max: usize,
+    ) -> Self {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let wall_us = u64::try_from(wall.as_micros()).unwrap_or(u64::MAX);
         let started_us = wall_us.max(not_before.as_micros());
         let latest_us = AtomicU64::new(started_us);
-        let inner = Inner { executor, started: Monotonic::now(), started_us, latest_us };
+        let inner = Inner {
+            executor,
+            started: Monotonic::now(),
+            started_us,
+            latest_us,
+            workers: Arc::default(),
+            workers_max,
+        };
         Self { inner: Arc::new(inner) }
     }
 }
@@ -58,6 +87,22 @@ impl World for SmolWorld {
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.inner.executor.spawn(task).detach();
     }
+
+    fn launch(
+        &self,
+        worker: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), LaunchRefused> {
+        let running = self.inner.workers.fetch_add(1, Ordering::AcqRel);
+        let counted = Counted(self.inner.workers.clone());
+        if running >= self.inner.workers_max {
+            return Err(LaunchRefused { running });
+        }
+        self.spawn(async move {
+            let _counted = counted;
+            worker.await;
+        });
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +115,25 @@ mod tests {
         let world = SmolWorld::new(Arc::new(Executor::new()), future);
         let first = world.now();
         assert!(first >= future && world.now() >= first);
+    }
+
+    #[test]
+    fn workers_have_a_bound_and_free_their_place_when_they_end() {
+        let executor = Arc::new(Executor::new());
+        let world = SmolWorld::with_workers_max(executor.clone(), Instant::ZERO, 2);
+        let (ends, ended) = async_channel::bounded::<()>(1);
+        for _ in 0..2 {
+            let ended = ended.clone();
+            let standing = async move {
+                let _ = ended.recv().await;
+            };
+            assert_eq!(world.launch(standing), Ok(()));
+        }
+        let refused = world.launch(async {});
+        assert_eq!(refused, Err(LaunchRefused { running: 2 }));
+        drop(ends);
+        while executor.try_tick() {}
+        assert_eq!(world.launch(async {}), Ok(()));
     }
 
     #[test]

@@ -16,4 +16,4 @@ pub use agent::{
 };
 pub use profile::{AgentCapabilities, AgentContext, AgentProfile};
 pub use store::{Store, StoreFailure};
-pub use world::World;
+pub use world::{LaunchRefused, World};

@@ -17,4 +17,24 @@ pub trait World: Clone + Send + Sync + 'static {
 
     /// Runs `task` until it ends; nobody waits for it.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static);
+
+    /// Makes the worker of a run: runs `worker` until it ends, unless there is no room for one more.
+    ///
+    /// # Errors
+    /// [`LaunchRefused`] when it was not made; its start is then undone (REC-08).
+    fn launch(
+        &self,
+        worker: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), LaunchRefused> {
+        self.spawn(worker);
+        Ok(())
+    }
+}
+
+/// A worker that was not made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{running} workers run, and no more may: agents that do not end hold them")]
+pub struct LaunchRefused {
+    /// Workers that run, those of reclaimed runs included.
+    pub running: usize,
 }

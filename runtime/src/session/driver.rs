@@ -32,7 +32,7 @@ use crate::hub::Hub;
 use crate::ports::agent::{ContextMessage, HandedSteer, QuestionReply};
 use crate::ports::store::{ChainTail, Committed, KeyUse, RunFacts};
 use crate::ports::{Agent, Store, StoreFailure, World};
-use crate::worker::Progress;
+use crate::worker::{Call, Progress};
 
 /// A session without run and subscriber leaves memory after this time.
 const UNLOAD_AFTER: Duration = Duration::from_secs(60);
@@ -48,7 +48,7 @@ pub(super) struct Driver<W: World, S: Store> {
     pub(super) head: SessionHead,
     pub(super) open_errors: u64,
     inbox: Pin<Box<Receiver<Message>>>,
-    calls: Vec<Call>,
+    calls: Vec<PortFuture>,
     nexts: VecDeque<Next>,
     timer: Option<Timer>,
     pub(super) runs: BTreeMap<RunId, RunState>,
@@ -72,7 +72,7 @@ pub(super) struct Driver<W: World, S: Store> {
 
 type Timer = (Instant, Pin<Box<dyn Future<Output = ()> + Send>>);
 
-type Call = Pin<Box<dyn Future<Output = Event> + Send>>;
+type PortFuture = Pin<Box<dyn Future<Output = Event> + Send>>;
 
 /// What the driver keeps of a run beside its machine.
 pub(super) struct RunState {
@@ -88,6 +88,8 @@ pub(super) struct RunState {
     pub(super) agent: String,
     pub(super) model: Option<String>,
     pub(super) progress: Option<Pin<Box<Receiver<Progress>>>>,
+    /// Takes the calls of the run's worker, as long as that has not exited.
+    pub(super) worker: Option<Sender<Call>>,
     pub(super) kill: Option<Sender<()>>,
     pub(super) steers: Vec<AcceptedSteer>,
     /// An agent that waits for a steer.

@@ -174,10 +174,7 @@ impl<W: World, S: Store> Driver<W, S> {
 
     pub(super) fn call_worker(&mut self, run_id: RunId, call: WorkerCall) {
         match call {
-            WorkerCall::Launch => {
-                self.answer_next(PortAnswer::Launched(run_id, true));
-                self.call(async move { Event::Answered(PortAnswer::Began(run_id)) });
-            }
+            WorkerCall::Launch => self.launch(run_id),
             WorkerCall::Construct => self.construct(run_id),
             WorkerCall::AbandonConstruction => {
                 if let Some(run) = self.runs.get_mut(&run_id) {
@@ -193,8 +190,27 @@ impl<W: World, S: Store> Driver<W, S> {
                 if let Some(run) = self.runs.get_mut(&run_id) {
                     run.progress = None;
                     run.kill = None;
+                    run.worker = None;
                 }
                 self.answer_next(PortAnswer::Exited(run_id));
+            }
+        }
+    }
+
+    /// Makes the worker. It exists before its start is acknowledged, and does nothing before that (ADM-12).
+    fn launch(&mut self, run_id: RunId) {
+        let (calls, taken) = async_channel::bounded(1);
+        match self.hub.world().launch(worker::serve(taken)) {
+            Ok(()) => {
+                if let Some(run) = self.runs.get_mut(&run_id) {
+                    run.worker = Some(calls);
+                }
+                self.answer_next(PortAnswer::Launched(run_id, true));
+                self.call(async move { Event::Answered(PortAnswer::Began(run_id)) });
+            }
+            Err(refused) => {
+                tracing::error!(%run_id, %refused, "a worker was not launched");
+                self.answer_next(PortAnswer::Launched(run_id, false));
             }
         }
     }
@@ -284,7 +300,12 @@ impl<W: World, S: Store> Driver<W, S> {
         let context = run.context.take().unwrap_or_default();
         let invocation = Invocation { run_id, context, model: run.model.clone() };
         let world = self.hub.world().clone();
-        self.hub.world().spawn(worker::invoke(world, agent, invocation, killed, progress_in));
+        let call = Box::pin(worker::invoke(world, agent, invocation, killed, progress_in));
+        let is_taken = run.worker.as_ref().is_some_and(|worker| worker.try_send(call).is_ok());
+        if !is_taken {
+            // Without its task the worker is lost (REC-10).
+            self.answer_next(PortAnswer::Exited(run_id));
+        }
     }
 
     fn signal(&mut self, run_id: RunId, agent: AgentId, signal: StopSignal) {
@@ -433,6 +454,7 @@ impl RunState {
             agent,
             model,
             progress: None,
+            worker: None,
             kill: None,
             steers: Vec::new(),
             steer_reader: None,

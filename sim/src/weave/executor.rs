@@ -30,6 +30,8 @@ pub struct Executor {
 }
 
 struct State {
+    /// So many workers are not launched from now on.
+    launches_refused: u32,
     order: Random,
     entropy: Random,
     now: Instant,
@@ -79,6 +81,7 @@ impl Executor {
     pub fn new(seed: u64) -> Self {
         let mut seeds = Random::new(seed);
         let state = State {
+            launches_refused: 0,
             order: seeds.fork(),
             entropy: seeds.fork(),
             now: START,
@@ -120,6 +123,19 @@ impl Executor {
         let waker = Waker::from(Arc::new(Woken { id, queue: Arc::clone(&self.woken) }));
         state.tasks.insert(id, Slot { host, task: Some(Box::pin(task)), waker });
         state.runnable.push(id);
+    }
+
+    /// From now on so many workers are not launched.
+    pub fn refuse_launches(&self, launches: u32) {
+        lock(&self.state).launches_refused = launches;
+    }
+
+    /// Whether the next worker is launched.
+    pub(super) fn launches(&self) -> bool {
+        let mut state = lock(&self.state);
+        let is_refused = state.launches_refused > 0;
+        state.launches_refused = state.launches_refused.saturating_sub(1);
+        !is_refused
     }
 
     /// Ends every task of a process where it stands.

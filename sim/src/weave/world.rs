@@ -3,7 +3,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use runwarden_protocol::instant::{Duration, Instant};
-use runwarden_runtime::ports::World;
+use runwarden_runtime::ports::{LaunchRefused, World};
 
 use super::executor::{Executor, Host};
 
@@ -41,6 +41,17 @@ impl World for SimWorld {
 
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.executor.spawn(self.host, task);
+    }
+
+    fn launch(
+        &self,
+        worker: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), LaunchRefused> {
+        if !self.executor.launches() {
+            return Err(LaunchRefused { running: 0 });
+        }
+        self.spawn(worker);
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ mod endings;
 mod flight;
 mod found;
 mod journal;
+mod launches;
 mod questions;
 mod queue;
 mod random;
