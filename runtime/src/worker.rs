@@ -266,6 +266,8 @@ mod tests {
     struct Standing;
 
     impl World for Standing {
+        type Guards = runwarden_protocol::run::guards::Rules;
+
         fn now(&self) -> Instant {
             Instant::ZERO
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant as Monotonic, SystemTime, UNIX_EPOCH};
 
 use runwarden_protocol::instant::Instant;
+use runwarden_protocol::run::guards::Rules;
 use runwarden_runtime::ports::{LaunchRefused, World};
 use smol::{Executor, Timer};
 
@@ -64,6 +65,8 @@ impl SmolWorld {
 }
 
 impl World for SmolWorld {
+    type Guards = Rules;
+
     fn now(&self) -> Instant {
         let elapsed = u64::try_from(self.inner.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         let now_us = self.inner.started_us.saturating_add(elapsed);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::draw::Scene;
 use crate::race::{Expectation, Race};
 use crate::replay::ReplayError;
-use crate::scenarios::Scenario;
+use crate::scenarios::list;
 use crate::setting::Setting;
 use crate::shrink::shrink;
 
@@ -90,7 +90,7 @@ fn write(path: &Path, text: &str) -> Result<(), KeepError> {
 /// `race-04-invocation-unchecked-inv-reg`, for instance.
 fn name(race: &Race) -> String {
     let slug = race.scenario.as_str();
-    let id = Scenario::find(slug).map_or(slug, |scenario| scenario.id);
+    let id = list().iter().find(|listed| listed.name == slug).map_or(slug, |listed| listed.id);
     let machines = race.variant.as_ref().map_or("real", |variant| variant.as_str());
     let rule = match &race.expect {
         Expectation::Ok => "ok",

@@ -36,7 +36,7 @@ pub enum SettingError {
         known: String,
     },
     /// Schedules of this ring cannot be followed.
-    #[error("this release follows schedules of ring `explore` only, not of `{0}`")]
+    #[error("this release follows schedules of rings `explore` and `weave`, not of `{0}`")]
     Ring(&'static str),
     /// The scope is too large.
     #[error("scope: {0}")]

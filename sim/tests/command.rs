@@ -262,3 +262,40 @@ fn every_scenario_is_deterministic() {
         assert!(meta["steps"].as_u64() > Some(1), "{meta}");
     }
 }
+
+#[test]
+fn a_scenario_of_ring_weave_is_searched_replayed_shrunk_drawn_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = sim(&["list", "--json"]);
+    let listed = json_of(&output);
+    let mut scenarios = listed["scenarios"].as_array().unwrap().iter();
+    let woven = scenarios.find(|entry| entry["id"] == "RACE-23").unwrap();
+    assert_eq!(woven["rings"], json!(["weave"]));
+    assert_eq!(woven["variants"], json!(["partial-below-marker", "partial-each-load"]));
+
+    let variant = ["--variant", "partial-below-marker", "--json"];
+    let output = sim_in(folder.path(), &[&["explore", "RACE-23"], &variant[..]].concat());
+    let found = json_of(&output);
+    assert_eq!((output.status.code(), &found["violation"]["rule"]), (Some(1), &json!("INV-5")));
+    assert_eq!((&found["exhaustive"], &found["ring"]), (&json!(false), &json!("weave")));
+    let file = folder.path().join(found["race_file"].as_str().unwrap());
+    let file = file.to_str().unwrap();
+
+    let replayed = json_of(&sim(&["replay", file, "--json"]));
+    assert_eq!((&replayed["met"], &replayed["digest"]["equal"]), (&json!(true), &json!(true)));
+    let small = folder.path().join("small.race");
+    let output = sim(&["shrink", file, "-o", small.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let drawn = sim(&["draw", small.to_str().unwrap()]);
+    let text = String::from_utf8(drawn.stdout).unwrap();
+    assert!(text.contains("RACE-23") && text.contains("!! INV-5"), "{text}");
+
+    let output = sim(&["meta", "RACE-23", "--seed", "7", "--ring", "weave", "--json"]);
+    let compared = json_of(&output);
+    assert_eq!((output.status.code(), &compared["equal"]), (Some(0), &json!(true)));
+    assert!(compared["steps"].as_u64().unwrap() > 20, "{compared}");
+    let output = sim(&["hunt", "--ring", "weave", "--seeds", "0..20", "--json"]);
+    let hunted = json_of(&output);
+    assert_eq!((output.status.code(), &hunted["schedules"]), (Some(0), &json!(20)));
+    assert!(hunted["faults"]["append_failed"].is_u64(), "{hunted}");
+}

@@ -3,9 +3,13 @@
 use std::future::Future;
 
 use runwarden_protocol::instant::Instant;
+use runwarden_protocol::run::guards::Guards;
 
 /// Clock, timer, entropy and task spawner of one process. Cheap to clone.
 pub trait World: Clone + Send + Sync + 'static {
+    /// The decisions of its session machines: the rules, but in a simulation that gets one of them wrong.
+    type Guards: Guards;
+
     /// The guarded wall clock: never less than it said before.
     fn now(&self) -> Instant;
 

@@ -44,7 +44,7 @@ pub(super) const RING_FRAMES_MAX: usize = 256;
 pub(super) struct Driver<W: World, S: Store> {
     pub(super) hub: Hub<W, S>,
     pub(super) session_id: SessionId,
-    pub(super) machine: Lineage,
+    pub(super) machine: Lineage<W::Guards>,
     pub(super) head: SessionHead,
     pub(super) open_errors: u64,
     inbox: Pin<Box<Receiver<Message>>>,
@@ -67,7 +67,7 @@ pub(super) struct Driver<W: World, S: Store> {
     ending: Vec<Sender<()>>,
     recovering: Vec<Sender<()>>,
     idle_since: Instant,
-    recording: Recording,
+    recording: Recording<W::Guards>,
 }
 
 type Timer = (Instant, Pin<Box<dyn Future<Output = ()> + Send>>);
@@ -202,7 +202,7 @@ pub(super) enum Event {
 impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn new(hub: Hub<W, S>, head: SessionHead, inbox: Receiver<Message>) -> Self {
         let session_id = head.session_id;
-        let machine = Lineage::new(session_id, head.revision, hub.config().runs);
+        let machine = Lineage::<W::Guards>::new(session_id, head.revision, hub.config().runs);
         let idle_since = hub.now();
         let recording = Recording::new(hub.config(), session_id);
         Self {

@@ -1,5 +1,6 @@
 //! What is noted of the steps of a session.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use runwarden_protocol::flight::{Flight, FlightRecorder, Taken, began};
@@ -7,6 +8,7 @@ use runwarden_protocol::ids::SessionId;
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::machine::Reject;
 use runwarden_protocol::record::TICK;
+use runwarden_protocol::run::guards::Guards;
 use runwarden_protocol::run::lineage::{Input, Lineage, Output};
 use serde_json::{Value, json};
 
@@ -14,14 +16,14 @@ use crate::hub::HubConfig;
 use crate::records::{self, RecordSink, Step};
 
 /// The flight recorder and the sink of one session, each if it is wanted.
-pub(super) struct Recording {
+pub(super) struct Recording<G: Guards> {
     machine_name: String,
-    flight: Option<FlightRecorder<Lineage>>,
+    flight: Option<FlightRecorder<Lineage<G>>>,
     sink: Option<Arc<dyn RecordSink>>,
     began_at: Option<Instant>,
 }
 
-impl Recording {
+impl<G: Guards> Recording<G> {
     pub(super) fn new(config: &HubConfig, session_id: SessionId) -> Self {
         let bytes_max = config.record_bytes_max;
         Self {
@@ -35,7 +37,7 @@ impl Recording {
     /// Notes what `machine` is about to take; returns what [`Recording::after`] is to be given.
     pub(super) fn before(
         &mut self,
-        machine: &Lineage,
+        machine: &Lineage<G>,
         now: Instant,
         taken: &Taken<Input>,
     ) -> Option<Value> {
@@ -68,11 +70,13 @@ impl Recording {
         sink.record(Step { now, machine: self.machine_name.clone(), input, outputs, reject });
     }
 
-    /// What the flight recorder keeps, if it is on and anything happened; `live` is the machine now.
-    pub(super) fn flight(&self, live: &Lineage) -> Option<Flight<Lineage>> {
+    /// What the flight recorder keeps, if it is on and anything happened; `live` is the machine now. A machine
+    /// that gets a rule wrong has no flight: nothing could play it.
+    pub(super) fn flight(&self, live: &Lineage<G>) -> Option<Flight<Lineage>> {
         let recorder = self.flight.as_ref().filter(|recorder| !recorder.is_empty())?;
         let (machine, recorder) = (self.machine_name.clone(), recorder.clone());
-        Some(Flight { machine, recorder, live: live.clone() })
+        let flight: Box<dyn Any> = Box::new(Flight { machine, recorder, live: live.clone() });
+        flight.downcast().ok().map(|flight| *flight)
     }
 
     /// The session leaves memory.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use async_channel::{Receiver, Sender};
 use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::run::guards::Rules;
 use runwarden_runtime::ports::World;
 
 /// See the module.
@@ -57,6 +58,8 @@ impl ManualWorld {
 }
 
 impl World for ManualWorld {
+    type Guards = Rules;
+
     fn now(&self) -> Instant {
         self.state.lock().unwrap().now
     }

@@ -9,7 +9,7 @@ use runwarden_sim::scenarios::{Scenario, Variant};
 use runwarden_sim::setting::Setting;
 use serde_json::{Value, json};
 
-use super::{CommandError, Outcome, print, print_json};
+use super::{CommandError, Outcome, RingName, print, print_json, woven};
 
 /// What to explore.
 #[derive(Debug, clap::Args)]
@@ -22,9 +22,13 @@ pub(crate) struct Arguments {
     /// The faulty variant to run in place of the real machines
     #[arg(long)]
     variant: Option<String>,
-    /// Give up behind this many states
-    #[arg(long, default_value_t = STATES_MAX)]
-    max_states: usize,
+    /// The ring: weave runs the schedules of one seed after another; without it, explore where it has the
+    /// scenario and the variant
+    #[arg(long, value_enum)]
+    ring: Option<RingName>,
+    /// Give up behind this many states, or schedules of ring weave
+    #[arg(long)]
+    max_states: Option<usize>,
     /// Where to write the race file and the page of a violation
     #[arg(long, default_value = failure::FOLDER)]
     out: PathBuf,
@@ -34,11 +38,17 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
-    let setting = Setting::find(&arguments.scenario, arguments.variant.as_deref())?;
+    let variant = arguments.variant.as_deref();
+    if RingName::of(arguments.ring, &arguments.scenario, variant)? == RingName::Weave {
+        let Arguments { scenario, max_states, out, json, .. } = arguments;
+        return woven::explore(scenario, variant, *max_states, out, *json);
+    }
+    let setting = Setting::find(&arguments.scenario, variant)?;
     let Setting { scenario, variant, .. } = setting;
     let budget = budget_of(scenario, arguments.scope.as_deref())?;
     let started = std::time::Instant::now();
-    let found = scenario.explore(variant, budget, arguments.max_states.clamp(1, STATES_MAX));
+    let states_max = arguments.max_states.unwrap_or(STATES_MAX).clamp(1, STATES_MAX);
+    let found = scenario.explore(variant, budget, states_max);
     let seconds = started.elapsed().as_secs_f64();
     let kept = keep(setting.within(budget), &found, &arguments.out)?;
     if arguments.json {

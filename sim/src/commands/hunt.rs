@@ -10,34 +10,38 @@ use runwarden_sim::scenarios::ALL;
 use runwarden_sim::setting::Setting;
 use serde_json::{Map, Value, json};
 
-use super::{CommandError, Outcome, RingName, print, print_json};
+use super::{CommandError, Outcome, RingName, print, print_json, woven};
 
-const BUDGET: Duration = Duration::from_secs(10);
+pub(super) const BUDGET: Duration = Duration::from_secs(10);
 
 /// Where to hunt, and for how long.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// The scenarios, by slug or id; all of them without one
-    scenarios: Vec<String>,
+    pub(super) scenarios: Vec<String>,
     /// The seeds A to B−1, each in every scenario
     #[arg(long, value_parser = seeds, conflicts_with = "budget")]
-    seeds: Option<Range<u64>>,
+    pub(super) seeds: Option<Range<u64>>,
     /// How long to hunt with fresh seeds, such as 30s, 500ms or 2m
     #[arg(long, value_parser = duration)]
-    budget: Option<Duration>,
+    pub(super) budget: Option<Duration>,
     /// The ring
     #[arg(long, value_enum, default_value_t = RingName::Explore)]
     ring: RingName,
     /// Where to write race files and pages of violations
     #[arg(long, default_value = failure::FOLDER)]
-    out: PathBuf,
+    pub(super) out: PathBuf,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
-    arguments.ring.check()?;
+    match arguments.ring {
+        RingName::Explore => {}
+        RingName::Weave => return woven::hunt(arguments),
+        RingName::Turmoil => return Err(CommandError::Ring("turmoil")),
+    }
     let settings = settings(&arguments.scenarios)?;
     let started = Instant::now();
     let mut hunt = Hunt { is_whole: arguments.scenarios.is_empty(), ..Hunt::default() };
@@ -168,7 +172,7 @@ fn report(hunt: &Hunt, seeds: &Range<u64>, kept: &[Kept], took: Duration) -> Str
 }
 
 /// A seed from the time, so that each hunt looks elsewhere; small enough for a JSON number.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis() % (1 << 40)).expect("it is below 2^40") * 1_000
 }

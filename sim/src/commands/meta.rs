@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use runwarden_protocol::record::Record;
 use runwarden_sim::records::Records;
 use runwarden_sim::setting::Setting;
+use runwarden_sim::woven::WovenSetting;
 use serde_json::json;
 
-use super::{CommandError, Outcome, print, print_json};
+use super::{CommandError, Outcome, RingName, print, print_json};
 
 /// What to compare.
 #[derive(Debug, clap::Args)]
@@ -20,18 +21,26 @@ pub(crate) struct Arguments {
     /// The seed of both processes
     #[arg(long)]
     seed: u64,
+    /// The ring; without it, explore where it has the scenario, else weave
+    #[arg(long, value_enum)]
+    ring: Option<RingName>,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
-    let setting = Setting::find(&arguments.scenario, None)?;
+    let ring = RingName::of(arguments.ring, &arguments.scenario, None)?;
+    let name = match ring {
+        RingName::Weave => WovenSetting::find(&arguments.scenario, None)?.woven.name,
+        RingName::Explore | RingName::Turmoil => {
+            Setting::find(&arguments.scenario, None)?.scenario.name
+        }
+    };
     let folder = tempfile::tempdir().map_err(CommandError::Process)?;
-    let first = trace(arguments, &folder.path().join("first.jsonl"))?;
-    let second = trace(arguments, &folder.path().join("second.jsonl"))?;
+    let first = trace(arguments, ring, &folder.path().join("first.jsonl"))?;
+    let second = trace(arguments, ring, &folder.path().join("second.jsonl"))?;
     let difference = first_difference(&first, &second);
-    let name = setting.scenario.name;
     if arguments.json {
         let difference = difference.map(|(first, second)| {
             json!({
@@ -74,10 +83,11 @@ fn line(record: Option<&Record>) -> String {
 }
 
 /// The records of a process of its own.
-fn trace(arguments: &Arguments, path: &Path) -> Result<Vec<Record>, CommandError> {
+fn trace(arguments: &Arguments, ring: RingName, path: &Path) -> Result<Vec<Record>, CommandError> {
     let program = std::env::current_exe().map_err(CommandError::Process)?;
     let output = Command::new(program)
         .args(["run", &arguments.scenario, "--json", "--seed", &arguments.seed.to_string()])
+        .args(["--ring", ring.as_str()])
         .arg("--out")
         .arg(path.with_extension("races"))
         .arg("--trace")

@@ -9,6 +9,7 @@ mod output;
 mod replay;
 mod run;
 mod shrink;
+mod woven;
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use runwarden_sim::explore::BudgetError;
 use runwarden_sim::failure::KeepError;
 use runwarden_sim::race::{FILE_BYTES_MAX, NameError, Problem, Race, RaceError};
 use runwarden_sim::replay::ReplayError;
-use runwarden_sim::setting::SettingError;
+use runwarden_sim::setting::{Setting, SettingError};
+use runwarden_sim::woven::WovenSetting;
 use serde_json::Value;
 
 /// What to do.
@@ -83,11 +85,26 @@ pub(crate) enum RingName {
 }
 
 impl RingName {
-    fn check(self) -> Result<(), CommandError> {
+    const fn as_str(self) -> &'static str {
         match self {
-            Self::Explore => Ok(()),
-            Self::Weave => Err(CommandError::Ring("weave")),
-            Self::Turmoil => Err(CommandError::Ring("turmoil")),
+            Self::Explore => "explore",
+            Self::Weave => "weave",
+            Self::Turmoil => "turmoil",
+        }
+    }
+
+    /// The ring `chosen`, else explore where it has the scenario and the variant, else weave.
+    fn of(
+        chosen: Option<Self>,
+        scenario: &str,
+        variant: Option<&str>,
+    ) -> Result<Self, CommandError> {
+        match chosen {
+            Some(Self::Turmoil) => Err(CommandError::Ring("turmoil")),
+            Some(ring @ (Self::Explore | Self::Weave)) => Ok(ring),
+            None if Setting::find(scenario, variant).is_ok() => Ok(Self::Explore),
+            None if WovenSetting::find(scenario, variant).is_ok() => Ok(Self::Weave),
+            None => Ok(Self::Explore),
         }
     }
 }
@@ -123,7 +140,7 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// The ring is not in this release.
-    #[error("this release runs schedules in ring `explore` only, not in `{0}`")]
+    #[error("this release runs schedules in rings `explore` and `weave`, not in `{0}`")]
     Ring(&'static str),
     /// The second process cannot be run.
     #[error("this program cannot be run a second time: {0}")]

@@ -9,7 +9,7 @@ use runwarden_sim::setting::Setting;
 use runwarden_sim::shrink::shrink;
 use serde_json::json;
 
-use super::{CommandError, Outcome, RingName, output, print, print_json};
+use super::{CommandError, Outcome, RingName, output, print, print_json, woven};
 
 /// What to run.
 #[derive(Debug, clap::Args)]
@@ -19,9 +19,9 @@ pub(crate) struct Arguments {
     /// The seed that decides everything
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The ring
-    #[arg(long, value_enum, default_value_t = RingName::Explore)]
-    ring: RingName,
+    /// The ring; without it, explore where it has the scenario and the variant, else weave
+    #[arg(long, value_enum)]
+    ring: Option<RingName>,
     /// The faulty variant to run in place of the real machines
     #[arg(long)]
     variant: Option<String>,
@@ -37,8 +37,12 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<Outcome, CommandError> {
-    arguments.ring.check()?;
-    let setting = Setting::find(&arguments.scenario, arguments.variant.as_deref())?.within(WIDE);
+    let variant = arguments.variant.as_deref();
+    if RingName::of(arguments.ring, &arguments.scenario, variant)? == RingName::Weave {
+        let Arguments { scenario, seed, trace, out, json, .. } = arguments;
+        return woven::run((scenario, variant), *seed, trace.as_deref(), out, *json);
+    }
+    let setting = Setting::find(&arguments.scenario, variant)?.within(WIDE);
     let seed = arguments.seed;
     let (course, play) = hunt::schedule(&setting, seed, Recording::On);
     let records = play.records();

@@ -5,14 +5,14 @@ use std::path::Path;
 use runwarden_sim::explore::Recording;
 use runwarden_sim::failure;
 use runwarden_sim::machines::Registry;
-use runwarden_sim::race::Race;
+use runwarden_sim::race::{Race, Ring};
 use runwarden_sim::random::Random;
 use runwarden_sim::replay::ReplayError;
 use runwarden_sim::schedule::{Course, Uniform, WALK_STEPS_MAX};
 use runwarden_sim::setting::Setting;
 use runwarden_sim::shrink::{Proof, shrink, shrink_inputs};
 
-use super::{CommandError, Outcome, output, print, read_varied};
+use super::{CommandError, Outcome, output, print, read_varied, woven};
 
 pub(super) fn run(
     file: &Path,
@@ -22,6 +22,9 @@ pub(super) fn run(
     let race = read_varied(file, variant)?;
     if race.init.is_some() {
         return inputs(file, &race, target);
+    }
+    if race.ring == Ring::Weave {
+        return woven::shrink(file, &race, target);
     }
     let replay = |source| CommandError::Replay { path: file.to_owned(), source };
     let setting = Setting::of(&race).map_err(|source| replay(ReplayError::Setting(source)))?;

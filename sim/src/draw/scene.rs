@@ -10,11 +10,12 @@ use super::caption::{caption, detail, kind_of, short_ids};
 use super::peers::{Peer, is_housekeeping, peer_of_input, peer_of_output};
 use crate::explore::{NotTaken, Play, Recording};
 use crate::machines::Registry;
-use crate::race::{Expectation, Race};
+use crate::race::{Expectation, Race, Ring};
 use crate::random::Random;
 use crate::replay::{ReplayError, replay};
 use crate::schedule::{Picker, Uniform, WALK_STEPS_MAX, words};
 use crate::setting::Setting;
+use crate::woven::{WovenSetting, departures_of};
 
 /// Runs that get lifelines of their own; more of them share theirs.
 const RUNS_APART_MAX: usize = 4;
@@ -97,6 +98,8 @@ impl Scene {
                 stage.add(Part::File, Some(step), record.now_us, "", std::slice::from_ref(record));
             })?;
             replayed.violation.map(|v| (v.invariant, v.detail))
+        } else if race.ring == Ring::Weave {
+            weave(&mut stage, WovenSetting::of(race)?, race)
         } else {
             perform(&mut stage, Setting::of(race)?, race)
         };
@@ -156,6 +159,23 @@ fn perform(stage: &mut Stage, setting: Setting, race: &Race) -> Option<(&'static
         }
     }
     None
+}
+
+/// Plays the schedule of the file: the departures that it takes among the steps of the machines, by time.
+fn weave(stage: &mut Stage, setting: WovenSetting, race: &Race) -> Option<(&'static str, String)> {
+    let given = departures_of(race).into_iter().flatten().collect();
+    let schedule = setting.given(race.seed, given, Recording::On);
+    let mut records = schedule.records.iter().peekable();
+    for (step, departure) in (1..).zip(&schedule.departures) {
+        while let Some(record) = records.next_if(|record| record.now_us < departure.now) {
+            stage.add(Part::File, None, record.now_us, "", std::slice::from_ref(record));
+        }
+        stage.add(Part::File, Some(step), departure.now, &departure.to_string(), &[]);
+    }
+    for record in records {
+        stage.add(Part::File, None, record.now_us, "", std::slice::from_ref(record));
+    }
+    schedule.broken.map(|broken| (broken.rule, broken.detail))
 }
 
 /// Steps as they come, and who takes part in them.

@@ -2,13 +2,14 @@
 
 mod inputs;
 mod world;
+mod woven;
 
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::invariants::{ShapeError, Violation};
 use runwarden_protocol::record::{Digest, Record, RecordError, SCHEMA_VERSION};
 
 use crate::machines::{Registry, StartError};
-use crate::race::{Expectation, Race};
+use crate::race::{Expectation, Race, Ring};
 use crate::setting::SettingError;
 
 /// What a replay saw.
@@ -114,9 +115,11 @@ pub fn replay(
     each: impl FnMut(&Record),
 ) -> Result<Replayed, ReplayError> {
     if race.init.is_some() || race.scenario.as_str() == Race::FLIGHT_RECORDER {
-        inputs::replay(race, registry, each)
-    } else {
-        world::replay(race, each)
+        return inputs::replay(race, registry, each);
+    }
+    match race.ring {
+        Ring::Weave => woven::replay(race, each),
+        Ring::Explore | Ring::Turmoil => world::replay(race, each),
     }
 }
 

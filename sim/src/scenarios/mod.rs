@@ -1,6 +1,8 @@
 //! The scenarios that this release can run, with what each begins from and its faulty variants.
 
 mod catalogue;
+mod listed;
+mod woven;
 
 use runwarden_protocol::run::guards::{Guards, Rules};
 use runwarden_protocol::run::lineage::Lineage;
@@ -12,6 +14,8 @@ use crate::machines::{self, Start};
 use crate::race::Ring;
 
 pub use catalogue::ALL;
+pub use listed::{Listed, list};
+pub use woven::{WOVEN, Woven, WovenVariant};
 
 /// A scenario of `docs/spec/scenarios.toml` that can be run.
 #[derive(Clone, Copy, Debug)]

@@ -132,6 +132,11 @@ impl Client {
         self.call(message).await
     }
 
+    /// Asks for the Stop of a run, and does not wait for the answer.
+    pub async fn send_stop(&mut self, session: &str, run: &str) -> String {
+        self.send(json!({"action": "stop_run", "session_id": session, "run_id": run})).await
+    }
+
     /// Stops a run; the answer.
     pub async fn stop(&mut self, session: &str, run: &str) -> Option<Frame> {
         self.call(json!({"action": "stop_run", "session_id": session, "run_id": run})).await

@@ -1,4 +1,4 @@
-//! A socket in memory, which takes and gives bytes in pieces drawn from the seed.
+//! A socket in memory, which takes and gives bytes in pieces.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,20 +8,23 @@ use std::task::{Context, Poll, Waker};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
+use super::choices::{Actor, Choices};
 use super::executor::lock;
-use crate::random::Random;
 
 /// Bytes that wait in one direction.
 const WINDOW_BYTES: usize = 65_536;
 
-/// Of a thousand reads and writes, those that are cut short.
-const CUT_PERMILLE: u32 = 200;
+/// A cut read or write passes one of so many equal parts.
+const CUTS: u32 = 8;
 
 /// One end of a socket in memory.
 pub struct End {
     incoming: Arc<Mutex<Pipe>>,
     outgoing: Arc<Mutex<Pipe>>,
-    cuts: Random,
+    choices: Choices,
+    client: Actor,
+    reads: &'static str,
+    writes: &'static str,
 }
 
 #[derive(Default)]
@@ -32,19 +35,36 @@ struct Pipe {
     writer: Option<Waker>,
 }
 
-/// Two connected ends.
-pub fn duplex(mut random: Random) -> (End, End) {
-    let (there, back) = (Arc::<Mutex<Pipe>>::default(), Arc::<Mutex<Pipe>>::default());
-    let near =
-        End { incoming: Arc::clone(&back), outgoing: Arc::clone(&there), cuts: random.fork() };
-    let far = End { incoming: there, outgoing: back, cuts: random.fork() };
+/// Two connected ends, that of the client first.
+pub fn duplex(choices: &Choices, client: Actor) -> (End, End) {
+    let (up, down) = (Arc::<Mutex<Pipe>>::default(), Arc::<Mutex<Pipe>>::default());
+    let near = End {
+        incoming: Arc::clone(&down),
+        outgoing: Arc::clone(&up),
+        choices: choices.clone(),
+        client: client.clone(),
+        reads: "client_reads",
+        writes: "client_writes",
+    };
+    let far = End {
+        incoming: up,
+        outgoing: down,
+        choices: choices.clone(),
+        client,
+        reads: "server_reads",
+        writes: "server_writes",
+    };
     (near, far)
 }
 
 impl End {
     /// How many of `bytes` pass at once, at least one.
-    fn cut(&mut self, bytes: usize) -> usize {
-        if bytes > 1 && self.cuts.chance(CUT_PERMILLE) { 1 + self.cuts.below(bytes) } else { bytes }
+    fn cut(&self, what: &'static str, bytes: usize) -> usize {
+        if bytes <= 1 {
+            return bytes;
+        }
+        let parts = self.choices.number(self.client.clone(), "cut", what, CUTS) as usize;
+        if parts == 0 { bytes } else { (bytes * parts / CUTS as usize).max(1) }
     }
 }
 
@@ -70,7 +90,7 @@ impl Pipe {
 
 impl AsyncRead for End {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
@@ -84,7 +104,7 @@ impl AsyncRead for End {
             pipe.reader = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        let count = self.cut(there);
+        let count = self.cut(self.reads, there);
         for (place, byte) in buffer.iter_mut().zip(pipe.bytes.drain(..count)) {
             *place = byte;
         }
@@ -95,7 +115,7 @@ impl AsyncRead for End {
 
 impl AsyncWrite for End {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
@@ -109,7 +129,7 @@ impl AsyncWrite for End {
             pipe.writer = Some(cx.waker().clone());
             return Poll::Pending;
         }
-        let count = self.cut(free);
+        let count = self.cut(self.writes, free);
         pipe.bytes.extend(&bytes[..count]);
         pipe.wake_reader();
         Poll::Ready(Ok(count))

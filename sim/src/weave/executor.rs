@@ -1,4 +1,4 @@
-//! Tasks in a drawn order, and time that passes only when none can run.
+//! Tasks in an order that is decided, and time that passes only when none can run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use runwarden_protocol::instant::Instant;
 
+use super::choices::{Actor, Choices};
 use crate::random::Random;
 
 /// When a simulation begins; not zero, so that a forgotten time shows.
@@ -18,13 +19,18 @@ const POLLS_MAX: u64 = 2_000_000;
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// How far a runnable task can be held back: behind every other that is held back less, as long as the clock
+/// stands still.
+const HOLDS: u32 = 4;
+
 /// One incarnation of a process: its tasks end together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Host(pub u32);
 
-/// A single-threaded executor whose every choice is drawn from a seed. Cheap to clone.
+/// A single-threaded executor whose every choice is decided by name. Cheap to clone.
 #[derive(Clone)]
 pub struct Executor {
+    choices: Choices,
     state: Arc<Mutex<State>>,
     woken: Arc<Mutex<Vec<u64>>>,
 }
@@ -32,20 +38,25 @@ pub struct Executor {
 struct State {
     /// So many workers are not launched from now on.
     launches_refused: u32,
-    order: Random,
     entropy: Random,
     now: Instant,
     tasks: BTreeMap<u64, Slot>,
     next_task: u64,
-    runnable: Vec<u64>,
+    /// By how far they are held back, then in the order in which they became runnable.
+    runnable: BTreeMap<(u32, u64), u64>,
+    next_turn: u64,
+    names: BTreeMap<&'static str, u32>,
     timers: BTreeMap<(Instant, u64), Waker>,
     next_timer: u64,
     dead: BTreeSet<Host>,
     polls: u64,
+    is_halted: bool,
 }
 
 struct Slot {
     host: Host,
+    name: Actor,
+    is_runnable: bool,
     /// Out while it is polled.
     task: Option<Task>,
     waker: Waker,
@@ -65,6 +76,9 @@ pub enum Stuck {
     /// The clock passed its horizon.
     #[error("the clock passed its horizon")]
     Late,
+    /// Somebody called [`Executor::halt`].
+    #[error("halted")]
+    Halted,
     /// More polls than a simulation may take.
     #[error("more than {POLLS_MAX} polls")]
     Endless,
@@ -77,23 +91,40 @@ impl Wake for Woken {
 }
 
 impl Executor {
-    /// An executor without tasks.
-    pub fn new(seed: u64) -> Self {
-        let mut seeds = Random::new(seed);
+    /// An executor without tasks: `seed` is its entropy, `choices` decides.
+    pub fn new(seed: u64, choices: Choices) -> Self {
+        choices.set_now(START);
         let state = State {
             launches_refused: 0,
-            order: seeds.fork(),
-            entropy: seeds.fork(),
+            entropy: Random::new(seed),
             now: START,
             tasks: BTreeMap::new(),
             next_task: 0,
-            runnable: Vec::new(),
+            runnable: BTreeMap::new(),
+            next_turn: 0,
+            names: BTreeMap::new(),
             timers: BTreeMap::new(),
             next_timer: 0,
             dead: BTreeSet::new(),
             polls: 0,
+            is_halted: false,
         };
-        Self { state: Arc::new(Mutex::new(state)), woken: Arc::default() }
+        Self { choices, state: Arc::new(Mutex::new(state)), woken: Arc::default() }
+    }
+
+    /// What decides.
+    pub const fn choices(&self) -> &Choices {
+        &self.choices
+    }
+
+    /// Tasks polled so far.
+    pub fn polls(&self) -> u64 {
+        lock(&self.state).polls
+    }
+
+    /// Ends the simulation before its next step.
+    pub fn halt(&self) {
+        lock(&self.state).is_halted = true;
     }
 
     /// The time.
@@ -111,8 +142,13 @@ impl Executor {
         lock(&self.state).entropy.fork()
     }
 
-    /// Adds a task of a process. A process that was killed starts none.
-    pub fn spawn(&self, host: Host, task: impl Future<Output = ()> + Send + 'static) {
+    /// Adds a task of a process; tasks of one name are numbered. A process that was killed starts none.
+    pub fn spawn(
+        &self,
+        host: Host,
+        name: &'static str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
         let mut state = lock(&self.state);
         if state.dead.contains(&host) {
             drop(state);
@@ -121,8 +157,12 @@ impl Executor {
         let id = state.next_task;
         state.next_task += 1;
         let waker = Waker::from(Arc::new(Woken { id, queue: Arc::clone(&self.woken) }));
-        state.tasks.insert(id, Slot { host, task: Some(Box::pin(task)), waker });
-        state.runnable.push(id);
+        let number = state.names.entry(name).or_default();
+        *number += 1;
+        let name = Actor::numbered(name, *number);
+        let task: Option<Task> = Some(Box::pin(task));
+        state.tasks.insert(id, Slot { host, name, is_runnable: false, task, waker });
+        state.enter(id, &self.choices);
     }
 
     /// From now on so many workers are not launched.
@@ -161,7 +201,7 @@ impl Executor {
     ) -> Result<T, Stuck> {
         let slot = Arc::new(Mutex::new(None));
         let result = Arc::clone(&slot);
-        self.spawn(Host(0), async move {
+        self.spawn(Host(0), "scenario", async move {
             let value = root.await;
             *lock(&result) = Some(value);
         });
@@ -178,23 +218,22 @@ impl Executor {
         let woken = std::mem::take(&mut *lock(&self.woken));
         let mut state = lock(&self.state);
         for id in woken {
-            if state.tasks.contains_key(&id) && !state.runnable.contains(&id) {
-                state.runnable.push(id);
-            }
+            state.enter(id, &self.choices);
         }
-        if state.runnable.is_empty() {
-            return state.pass(horizon);
+        if state.is_halted {
+            return Err(Stuck::Halted);
         }
+        let Some((_, id)) = state.runnable.pop_first() else {
+            return state.pass(horizon, &self.choices);
+        };
         state.polls += 1;
         if state.polls > POLLS_MAX {
             return Err(Stuck::Endless);
         }
-        let count = state.runnable.len();
-        let next = state.order.below(count);
-        let id = state.runnable.swap_remove(next);
         let Some(slot) = state.tasks.get_mut(&id) else { return Ok(()) };
         let Some(mut task) = slot.task.take() else { return Ok(()) };
         let waker = slot.waker.clone();
+        slot.is_runnable = false;
         drop(state);
         let polled = task.as_mut().poll(&mut Context::from_waker(&waker));
         let mut state = lock(&self.state);
@@ -230,13 +269,23 @@ impl Executor {
 }
 
 impl State {
+    /// Makes a task runnable, if it is there and not runnable yet.
+    fn enter(&mut self, id: u64, choices: &Choices) {
+        let Some(slot) = self.tasks.get_mut(&id).filter(|slot| !slot.is_runnable) else { return };
+        slot.is_runnable = true;
+        let hold = choices.number(slot.name.clone(), "hold", "poll", HOLDS);
+        self.runnable.insert((hold, self.next_turn), id);
+        self.next_turn += 1;
+    }
+
     /// Moves the clock to the next timer and wakes everybody who waited for it.
-    fn pass(&mut self, horizon: Instant) -> Result<(), Stuck> {
+    fn pass(&mut self, horizon: Instant, choices: &Choices) -> Result<(), Stuck> {
         let Some((&(at, _), _)) = self.timers.first_key_value() else { return Err(Stuck::Idle) };
         if at > horizon {
             return Err(Stuck::Late);
         }
         self.now = self.now.max(at);
+        choices.set_now(self.now);
         while let Some(entry) = self.timers.first_entry() {
             if entry.key().0 > self.now {
                 break;

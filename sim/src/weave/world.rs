@@ -1,23 +1,28 @@
 use std::future::Future;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::run::guards::{Guards, Rules};
 use runwarden_runtime::ports::{LaunchRefused, World};
 
 use super::executor::{Executor, Host};
 
 /// The world of one process of a simulation.
 #[derive(Clone)]
-pub struct SimWorld {
+pub struct SimWorld<G: Guards = Rules> {
     executor: Executor,
     host: Host,
+    guards: PhantomData<G>,
 }
 
-impl SimWorld {
+impl<G: Guards> SimWorld<G> {
     /// The world of process `host`.
     pub const fn new(executor: Executor, host: Host) -> Self {
-        Self { executor, host }
+        Self { executor, host, guards: PhantomData }
     }
 
     /// Resolves after this time.
@@ -26,7 +31,9 @@ impl SimWorld {
     }
 }
 
-impl World for SimWorld {
+impl<G: Guards> World for SimWorld<G> {
+    type Guards = G;
+
     fn now(&self) -> Instant {
         self.executor.now()
     }
@@ -39,8 +46,9 @@ impl World for SimWorld {
         self.executor.random()
     }
 
+    #[track_caller]
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.executor.spawn(self.host, task);
+        self.executor.spawn(self.host, name_of(Location::caller()), task);
     }
 
     fn launch(
@@ -50,8 +58,20 @@ impl World for SimWorld {
         if !self.executor.launches() {
             return Err(LaunchRefused { running: 0 });
         }
-        self.spawn(worker);
+        self.executor.spawn(self.host, "worker", worker);
         Ok(())
+    }
+}
+
+/// What tasks are called that are spawned here: as the part of the server that does it.
+fn name_of(place: &'static Location<'static>) -> &'static str {
+    let path = Path::new(place.file());
+    let stem = |path: &'static Path| path.file_stem().and_then(|stem| stem.to_str());
+    match stem(path).unwrap_or_default() {
+        "hub" => "session",
+        "backend" => "reply",
+        "mod" => path.parent().and_then(stem).unwrap_or("task"),
+        other => other,
     }
 }
 

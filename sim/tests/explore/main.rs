@@ -3,6 +3,7 @@
 mod endings;
 mod futures;
 mod machines;
+mod page;
 mod queues;
 mod records;
 mod search;

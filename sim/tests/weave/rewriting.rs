@@ -82,6 +82,9 @@ fn each_operation_is_one_commit() {
         let before = fixture.head();
         assert_eq!((rows.len(), before.transcript_generation), (6, 0));
 
+        // Its settlement is a commit of its own, so it must not be over too soon.
+        let answer = [Act::Work(Duration::from_millis(100)), Act::Say("done")];
+        fixture.bed.agents.will([Script::of(&answer)]);
         let edited = rewrite(&fixture, "edit", Some(&rows[2]), Some("another"));
         let ack = client.call(edited).await.expect("a reply");
         assert_eq!(ack.kind, "message_ack", "{ack:?}");

@@ -24,6 +24,8 @@ fn a_row_blocks_a_start_for_as_long_as_it_stands() {
         }
         client.open(&session).await;
         client.stop(&session, &first).await;
+        // The row stands until the stopped worker is gone.
+        bed.sleep(Duration::from_millis(1)).await;
         assert_eq!(turn(&mut client, &session, "three").await.1, "completed");
     });
 }

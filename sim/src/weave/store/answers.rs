@@ -43,7 +43,19 @@ impl Store for ModelStore {
             _ => |_| None,
         };
         let fails = |shared: &mut super::Shared, _| shared.commit_fails(planned);
-        self.write(is_stable, fails, |data| data.carry_out(commit)).await
+        let settled = match &commit {
+            Commit::Settle(settlement) => Some(settlement.session_id),
+            _ => None,
+        };
+        let wrong = lock(&self.disk.shared).wrong;
+        let carry_out = |data: &mut Data| {
+            let committed = data.carry_out(commit)?;
+            if let Some(session_id) = settled {
+                data.spoil_settlement(wrong, session_id);
+            }
+            Ok(committed)
+        };
+        self.write(is_stable, fails, carry_out).await
     }
 
     async fn session(&self, session_id: SessionId) -> Result<Option<SessionHead>, StoreFailure> {

@@ -6,6 +6,7 @@ mod data;
 mod deletion;
 mod queue;
 mod rewrite;
+mod wrong;
 
 use std::sync::{Arc, Mutex};
 
@@ -14,14 +15,25 @@ use runwarden_protocol::ids::StoreId;
 use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_runtime::ports::StoreFailure;
 
+use super::choices::{Actor, Choices};
 use super::executor::lock;
 use super::world::SimWorld;
+use super::wrong::Wrong;
 use crate::random::Random;
-pub use data::{Data, StoredRun, StoredSession, TurnStep};
+pub use data::{Data, StoredMessage, StoredRun, StoredSession, TurnStep};
 
 /// The longest a call takes before it is carried out, and again before it is answered, in milliseconds. Whole
 /// ones, so that many things happen at the same time, in an order that is drawn.
-const DELAY_MS_MAX: usize = 3;
+const DELAY_MS_MAX: u32 = 3;
+
+/// Who decides what becomes of a call.
+const STORE: Actor = Actor::only("store");
+
+/// A fault: rows of a run are not appended.
+pub const APPEND_FAILED: &str = "append_failed";
+
+/// A fault: a commit is not carried out.
+pub const COMMIT_FAILED: &str = "commit_failed";
 
 /// What a simulation keeps on its disk. Cheap to clone; outlives the processes that write it.
 #[derive(Clone)]
@@ -39,6 +51,8 @@ struct Shared {
     random: Random,
     /// What was durable after each write, since somebody wants to know.
     history: Option<Vec<Data>>,
+    choices: Choices,
+    wrong: Option<Wrong>,
 }
 
 /// What goes wrong.
@@ -70,7 +84,7 @@ pub struct ModelStore {
 
 impl Disk {
     /// An empty disk.
-    pub fn new(mut random: Random) -> Self {
+    pub fn new(mut random: Random, choices: Choices, wrong: Option<Wrong>) -> Self {
         let shared = Shared {
             durable: Data::default(),
             stable: Data::default(),
@@ -78,6 +92,8 @@ impl Disk {
             faults: Faults::default(),
             random,
             history: None,
+            choices,
+            wrong,
         };
         Self { shared: Arc::new(Mutex::new(shared)) }
     }
@@ -121,15 +137,16 @@ impl Disk {
 impl ModelStore {
     /// Opens the disk for a process.
     pub fn open(disk: &Disk, world: SimWorld) -> Self {
+        disk.spoil_start();
         let name = StoreId::new(lock(&disk.shared).name);
         Self { disk: disk.clone(), world, name }
     }
 
     /// Reads after a while.
     async fn read<T>(&self, read: impl FnOnce(&Data) -> T) -> T {
-        self.pass().await;
+        self.pass("call").await;
         let value = read(&lock(&self.disk.shared).durable);
-        self.pass().await;
+        self.pass("answer").await;
         value
     }
 
@@ -140,7 +157,7 @@ impl ModelStore {
         fails: impl FnOnce(&mut Shared, Instant) -> bool,
         write: impl FnOnce(&mut Data) -> Result<T, StoreFailure>,
     ) -> Result<T, StoreFailure> {
-        self.pass().await;
+        self.pass("call").await;
         let written = {
             let now = runwarden_runtime::ports::World::now(&self.world);
             let mut shared = lock(&self.disk.shared);
@@ -161,14 +178,15 @@ impl ModelStore {
                 written
             }
         };
-        self.pass().await;
+        self.pass("answer").await;
         written
     }
 
-    async fn pass(&self) {
-        let time = lock(&self.disk.shared).random.below(DELAY_MS_MAX + 1);
+    async fn pass(&self, part: &'static str) {
+        let choices = lock(&self.disk.shared).choices.clone();
+        let time = choices.number(STORE, "delay", part, DELAY_MS_MAX + 1);
         yield_now().await;
-        self.world.sleep(Duration::from_millis(time as u64)).await;
+        self.world.sleep(Duration::from_millis(time.into())).await;
     }
 }
 
@@ -179,7 +197,10 @@ impl Shared {
                 *left -= 1;
                 true
             }
-            Some(_) | None => self.random.chance(self.faults.commit_permille),
+            Some(_) | None => {
+                self.random.chance(self.faults.commit_permille)
+                    || self.choices.fault(STORE, COMMIT_FAILED)
+            }
         }
     }
 
@@ -191,6 +212,8 @@ impl Shared {
 
     fn append_fails(&mut self, now: Instant) -> bool {
         let is_out = self.faults.no_append_before.is_some_and(|end| now < end);
-        is_out || self.random.chance(self.faults.append_permille)
+        is_out
+            || self.random.chance(self.faults.append_permille)
+            || self.choices.fault(STORE, APPEND_FAILED)
     }
 }
