@@ -93,6 +93,10 @@ id!(
     SteerId, "steer_"
 );
 id!(
+    /// A wakeup: a turn that an internal producer asks for, known by this identity (STR-14).
+    WakeupId, "wake_"
+);
+id!(
     /// One part of a run's live content.
     ItemId, "item_"
 );

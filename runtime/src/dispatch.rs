@@ -4,7 +4,7 @@
 //! around model ports and chooses when each answer arrives. Neither decides anything here.
 
 use runwarden_protocol::ids::{
-    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SteerId, TurnId,
+    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SteerId, TurnId, WakeupId,
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{Outcome, Reason};
@@ -20,6 +20,7 @@ use runwarden_protocol::run::queue::Change;
 use runwarden_protocol::run::settlement::{Failure, Verdict};
 use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::run::stop::{Answer, StopSignal};
+use runwarden_protocol::run::wakeups;
 use runwarden_protocol::run::worker::CallResult;
 use runwarden_protocol::wire::codes::Code;
 
@@ -50,6 +51,8 @@ pub enum PortCall {
     },
     /// Of the session's send queue.
     Queue(QueueCall),
+    /// Of the session's wakeups.
+    Wakeups(WakeupCall),
     /// Of the run's worker or its agent.
     Worker(RunId, WorkerCall),
     /// Of an agent that no run uses any more: close it, or clean it up.
@@ -73,6 +76,8 @@ pub enum StoreCall {
         expected: Revision,
         /// Whether it is the head of the queue, which goes with it.
         is_head: bool,
+        /// What it changes in the stored wakeups.
+        wakeups: Option<wakeups::Written>,
         /// When.
         at: Instant,
     },
@@ -82,6 +87,8 @@ pub enum StoreCall {
         expected: Revision,
         /// Of the queue's head: put it back, with this hold.
         requeue: Option<Code>,
+        /// What it changes in the stored wakeups.
+        wakeups: Option<wakeups::Written>,
         /// When.
         at: Instant,
     },
@@ -99,6 +106,8 @@ pub enum StoreCall {
         hold: Option<Code>,
         /// Steers that get their rows with it.
         steers: Vec<SettledSteer>,
+        /// What it changes in the stored wakeups.
+        wakeups: Option<wakeups::Written>,
         /// When.
         at: Instant,
     },
@@ -132,6 +141,32 @@ pub enum QueueCall {
     StartHead {
         /// The entry.
         turn_id: TurnId,
+    },
+}
+
+/// Calls about wakeups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WakeupCall {
+    /// Of the store; answered by [`PortAnswer::WakeupsCommitted`].
+    Change {
+        /// What is written.
+        written: wakeups::Written,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
+    /// Ask for the start of the oldest; answered by [`PortAnswer::WakeupAsked`].
+    Start {
+        /// The wakeup.
+        wakeup: WakeupId,
+    },
+    /// Producers are answered.
+    Answer {
+        /// Who waits.
+        asks: Vec<AskId>,
+        /// The answer.
+        answer: wakeups::Answer,
     },
 }
 
@@ -307,6 +342,10 @@ pub enum PortAnswer {
     Deleted(Option<(Revision, Option<Seq>)>),
     /// A change of the queue: the revision, or nothing written.
     QueueCommitted(Option<Revision>),
+    /// A change of the wakeups: the revision, or nothing written.
+    WakeupsCommitted(Option<Revision>),
+    /// A start of the oldest wakeup.
+    WakeupAsked(Start),
     /// A start of the queue's head.
     HeadAsked(Start),
     /// An append: first number and count, or nothing written.
@@ -343,20 +382,37 @@ pub enum PortAnswer {
 /// The call an output stands for.
 pub fn port_call(output: Output) -> PortCall {
     match output {
-        Output::Admit { run_id, turn_id, expected, is_head, at } => {
-            PortCall::Store(run_id, StoreCall::Admit { turn_id, expected, is_head, at })
+        Output::Admit { run_id, turn_id, expected, is_head, wakeups, at } => {
+            PortCall::Store(run_id, StoreCall::Admit { turn_id, expected, is_head, wakeups, at })
         }
-        Output::Compensate { run_id, expected, requeue, at } => {
-            PortCall::Store(run_id, StoreCall::Compensate { expected, requeue, at })
+        Output::Compensate { run_id, expected, requeue, wakeups, at } => {
+            PortCall::Store(run_id, StoreCall::Compensate { expected, requeue, wakeups, at })
         }
-        Output::Settle { run_id, turn_id, expected, verdict, recovery, hold, steers, at } => {
-            let call = StoreCall::Settle { turn_id, expected, verdict, recovery, hold, steers, at };
-            PortCall::Store(run_id, call)
-        }
+        Output::Settle {
+            run_id,
+            turn_id,
+            expected,
+            verdict,
+            recovery,
+            hold,
+            steers,
+            wakeups,
+            at,
+        } => PortCall::Store(
+            run_id,
+            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, steers, wakeups, at },
+        ),
         Output::Change { ask, expected, at } => PortCall::Change { ask, expected, at },
         Output::Delete { ask, run, expected, at } => PortCall::Delete { ask, run, expected, at },
         Output::ChangeQueue { change, held, expected, at } => {
             PortCall::Queue(QueueCall::Change { change, held, expected, at })
+        }
+        Output::ChangeWakeups { written, expected, at } => {
+            PortCall::Wakeups(WakeupCall::Change { written, expected, at })
+        }
+        Output::StartWakeup { wakeup } => PortCall::Wakeups(WakeupCall::Start { wakeup }),
+        Output::WakeupsAnswered { asks, answer } => {
+            PortCall::Wakeups(WakeupCall::Answer { asks, answer })
         }
         Output::StartHead { turn_id } => PortCall::Queue(QueueCall::StartHead { turn_id }),
         Output::StartWorker { run_id, at } => {
@@ -458,7 +514,9 @@ pub fn fact(answer: PortAnswer) -> Input {
         PortAnswer::Deleted(None) => Input::DeletionFailed,
         PortAnswer::QueueCommitted(Some(revision)) => Input::QueueCommitted { revision },
         PortAnswer::QueueCommitted(None) => Input::QueueCommitFailed,
-        PortAnswer::HeadAsked(start) => Input::Start(start),
+        PortAnswer::WakeupsCommitted(Some(revision)) => Input::WakeupsCommitted { revision },
+        PortAnswer::WakeupsCommitted(None) => Input::WakeupsCommitFailed,
+        PortAnswer::HeadAsked(start) | PortAnswer::WakeupAsked(start) => Input::Start(start),
         PortAnswer::Appended(run_id, Some((first_seq, count))) => {
             Input::Persisted { run_id, first_seq, count }
         }

@@ -124,6 +124,7 @@ fn running() -> Lineage {
         slot: SlotFact::Granted,
         when_busy: WhenBusy::Reject,
         is_head: false,
+        is_wakeup: false,
         rewrites: None,
     };
     let (ask, turn_id, agent) = (AskId::new(1), MessageId::new(1), AgentId::new(1));

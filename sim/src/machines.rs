@@ -90,6 +90,7 @@ impl Registry {
             .with::<run::settlement::Settlement>("run/settlement")
             .with::<run::steer::Steers>("run/steer")
             .with::<run::stop::Stop>("run/stop")
+            .with::<run::wakeups::Wakeups>("run/wakeups")
             .with::<run::worker::Worker>("run/worker")
             .with::<run::slots::Slots>("slots")
             .with::<run::cache::Cache>("cache")

@@ -258,6 +258,7 @@ fn start() -> Input {
         slot: SlotFact::Granted,
         when_busy: WhenBusy::Reject,
         is_head: false,
+        is_wakeup: false,
         rewrites: None,
     };
     Input::Start(Start { ask: AskId::new(1), run_id: RUN, turn_id: MessageId::new(1), facts })

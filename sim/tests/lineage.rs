@@ -80,6 +80,7 @@ impl Recorded {
             slot: SlotFact::Granted,
             when_busy: WhenBusy::Reject,
             is_head: false,
+            is_wakeup: false,
             rewrites: None,
         };
         let turn_id = MessageId::new(1);

@@ -29,18 +29,23 @@ pub struct StartFacts {
     /// Whether it is the head of the session's queue that starts (ADM-14).
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_head: bool,
+    /// Whether it is the oldest wakeup that starts (ADM-14).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_wakeup: bool,
     /// Of a rewrite that starts a turn: the revision its client saw (LIFE-04).
     #[serde(default, skip_serializing_if = "is_default")]
     pub rewrites: Option<Revision>,
 }
 
-/// The session's queue, as far as table A asks.
+/// What waits in the session, as far as table A asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueFact {
     /// Whether entries wait, so that a message goes behind them (ADM-17).
     pub has_entries: bool,
     /// Whether one more would be too many (STR-08).
     pub is_full: bool,
+    /// Whether wakeups pause (STR-16).
+    pub are_wakeups_paused: bool,
 }
 
 /// What an idempotency key did before (ADM-13).
@@ -120,7 +125,11 @@ pub fn table_a<G: Guards>(
     if facts.rewrites.is_some_and(|expected| !G::rewrites_at(expected, revision)) {
         return refused(Code::RegenerationStale);
     }
-    let may_wait = !facts.is_head && facts.when_busy == WhenBusy::Queue;
+    if facts.is_wakeup && queue.are_wakeups_paused {
+        return refused(Code::WakeupsPaused);
+    }
+    let is_drained = facts.is_head || facts.is_wakeup;
+    let may_wait = !is_drained && facts.when_busy == WhenBusy::Queue;
     let reclaim = match may_start {
         Err(Blocked::Unsettled) => return refused(Code::LivenessUnreadable),
         Err(Blocked::Busy(_)) if facts.storage_low => return storage_low(),
@@ -140,7 +149,7 @@ pub fn table_a<G: Guards>(
         return storage_low();
     }
     // A rewrite is about its place in the transcript: it never waits behind messages.
-    let may_be_behind = !facts.is_head && facts.rewrites.is_none();
+    let may_be_behind = !is_drained && facts.rewrites.is_none();
     if may_be_behind && G::goes_behind(queue.has_entries) {
         return queued(queue);
     }
@@ -196,12 +205,14 @@ mod tests {
         slot: SlotFact::Granted,
         when_busy: WhenBusy::Reject,
         is_head: false,
+        is_wakeup: false,
         rewrites: None,
     };
     const AT: Revision = Revision::new(7);
-    const EMPTY: QueueFact = QueueFact { has_entries: false, is_full: false };
-    const SOME: QueueFact = QueueFact { has_entries: true, is_full: false };
-    const FULL: QueueFact = QueueFact { has_entries: true, is_full: true };
+    const EMPTY: QueueFact =
+        QueueFact { has_entries: false, is_full: false, are_wakeups_paused: false };
+    const SOME: QueueFact = QueueFact { has_entries: true, ..EMPTY };
+    const FULL: QueueFact = QueueFact { has_entries: true, is_full: true, ..EMPTY };
 
     fn code(facts: StartFacts, may_start: Result<Option<RunId>, Blocked>) -> Option<Code> {
         match table_a::<Rules>(&facts, may_start, EMPTY, AT) {
@@ -248,11 +259,13 @@ mod tests {
     }
 
     /// ADM-14 [unit], STR-08 [unit]: a message waits exactly where the rules send it to the queue, a 65th
-    /// one is refused, and the head of the queue starts by the same lines without waiting behind itself.
+    /// one is refused, and the head of the queue, or a wakeup, starts by the same lines without waiting.
     #[test]
     fn messages_wait_where_the_rules_send_them_to_the_queue() {
         let patient = StartFacts { when_busy: WhenBusy::Queue, ..FINE };
         let head = StartFacts { is_head: true, ..FINE };
+        let wakeup = StartFacts { is_wakeup: true, ..FINE };
+        let paused = QueueFact { are_wakeups_paused: true, ..EMPTY };
         let no_slot = SlotFact::Refused { retry_after_ms: 7 };
         let answer = |facts: StartFacts, may_start, queue| match table_a::<Rules>(
             &facts, may_start, queue, AT,
@@ -281,6 +294,16 @@ mod tests {
             (head, busy(), FULL, "session_busy"),
             (StartFacts { slot: no_slot, ..head }, Ok(None), SOME, "server_busy"),
             (StartFacts { agent_available: false, ..head }, Ok(None), SOME, "backend_unavailable"),
+            (wakeup, Ok(None), EMPTY, "admitted"),
+            (wakeup, busy(), EMPTY, "session_busy"),
+            (wakeup, Err(Blocked::Unsettled), paused, "wakeups_paused"),
+            (
+                StartFacts { agent_available: false, ..wakeup },
+                busy(),
+                paused,
+                "backend_unavailable",
+            ),
+            (FINE, Ok(None), paused, "admitted"),
         ] {
             assert_eq!(answer(facts, may_start, queue), expected, "{facts:?} {queue:?}");
         }

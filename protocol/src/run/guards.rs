@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Phase;
 use super::limits::SELF_HEAL_MAX;
+use super::wakeups::WAKEUP_FAILURES_MAX;
 use super::worker::CallResult;
-use crate::ids::{AgentId, Revision};
+use crate::ids::{AgentId, Revision, SessionId};
 use crate::instant::{Duration, Instant};
 use crate::journal::row::Outcome;
 use crate::wire::codes::Code;
@@ -379,6 +380,31 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
     /// Is a pending turn that may still be another process's left to it? (ADM-05, RST-03, REC-06)
     fn spares_fresh(is_fresh: bool) -> bool {
         is_fresh
+    }
+
+    /// Does a session take a wakeup that was made for `of`? Only its own (STR-15).
+    fn takes_wakeup(of: SessionId, here: SessionId) -> bool {
+        of == here
+    }
+
+    /// Is a trigger over with its one attempt to start a wakeup? (STR-12)
+    fn attempts_once() -> bool {
+        true
+    }
+
+    /// Does a refused start of a wakeup count as a failed turn? Not where session or server was busy (STR-13).
+    fn counts_refused_wakeup(code: Code) -> bool {
+        !matches!(code, Code::SessionBusy | Code::ServerBusy)
+    }
+
+    /// May a wakeup start after so many failed turns in a row? (STR-16)
+    fn may_start_wakeup(failures: u8) -> bool {
+        failures < WAKEUP_FAILURES_MAX
+    }
+
+    /// Is what a wakeup turn with this outcome asked for kept? (STR-16)
+    fn keeps_wakeups_of(outcome: Outcome) -> bool {
+        outcome == Outcome::Completed
     }
 
     /// Does the row go in the step that learns of the worker's settlement? (OWN-14)

@@ -2,7 +2,8 @@
 //!
 //! [`lineage`] is the machine of a session; it routes to one sub-machine per state table: [`row`]
 //! (5.1), [`worker`] (5.2), [`stop`] (5.3), [`reclaim`] (5.4), [`settlement`], [`ownership`],
-//! [`pending`] (5.7), [`steer`] (5.8), [`queue`] (5.10), [`record`], [`questions`] and [`deletion`]. The run journal is in
+//! [`pending`] (5.7), [`steer`] (5.8), [`queue`] (5.10), [`record`], [`questions`], [`wakeups`]
+//! and [`deletion`]. The run journal is in
 //! [`crate::journal`]. Of the whole process, [`slots`] counts the runs and [`cache`] orders the agents that
 //! sessions keep.
 //! [`predicates`] holds the three named predicates, [`admission`] table A, [`recovery`] what becomes of a run
@@ -30,6 +31,7 @@ pub mod slots;
 pub mod steer;
 pub mod stop;
 pub mod store_kind;
+pub mod wakeups;
 pub mod worker;
 
 pub use crate::wire::structures::RunPhase as Phase;

@@ -447,6 +447,7 @@ impl<W: World, S: Store> Driver<W, S> {
                     self.commit_deletion(ask, run, expected, at);
                 }
                 PortCall::Queue(call) => self.call_queue(call),
+                PortCall::Wakeups(call) => self.call_wakeups(call),
                 PortCall::Worker(run_id, call) => self.call_worker(run_id, call),
                 PortCall::CloseAgent(agent) => {
                     if let Some(agent) = self.agents.remove(&agent) {

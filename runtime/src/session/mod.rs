@@ -12,6 +12,7 @@ mod recording;
 mod rewriting;
 mod settled;
 mod steers;
+mod wakeups;
 
 use std::future::Future;
 

@@ -258,6 +258,7 @@ impl<W: World, S: Store> Driver<W, S> {
             slot,
             when_busy,
             is_head: false,
+            is_wakeup: false,
             rewrites: start.rewrites.map(|(expected, _)| expected),
         };
         let Choice { agent, model } = self.choice_in_force();

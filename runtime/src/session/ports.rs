@@ -40,10 +40,10 @@ impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn call_store(&mut self, run_id: RunId, call: StoreCall) {
         match call {
             StoreCall::Append { rows } => self.append(run_id, &rows),
-            StoreCall::Admit { turn_id, expected, is_head: true, at } => {
+            StoreCall::Admit { turn_id, expected, is_head: true, wakeups: _, at } => {
                 self.admit_head(run_id, turn_id, expected, at);
             }
-            StoreCall::Admit { turn_id, expected, is_head: false, at } => {
+            StoreCall::Admit { turn_id, expected, is_head: false, wakeups: _, at } => {
                 let Choice { agent, model } = self.choice_in_force();
                 let Some(run) = self.runs.get_mut(&run_id) else { return };
                 (run.agent, run.model) = (agent, model);
@@ -63,13 +63,22 @@ impl<W: World, S: Store> Driver<W, S> {
                 };
                 self.commit(run_id, Commit::Admit(admission));
             }
-            StoreCall::Compensate { expected, requeue, at } => {
+            StoreCall::Compensate { expected, requeue, wakeups: _, at } => {
                 let session_id = self.session_id;
                 let undo = Commit::Compensate { session_id, expected, run_id, requeue, at };
                 self.commit(run_id, undo);
             }
             StoreCall::StartWorker { at } => self.start_worker(run_id, at),
-            StoreCall::Settle { turn_id, expected, verdict, recovery, hold, steers, at } => {
+            StoreCall::Settle {
+                turn_id,
+                expected,
+                verdict,
+                recovery,
+                hold,
+                steers,
+                wakeups: _,
+                at,
+            } => {
                 let error = self.error_of(run_id, &verdict);
                 let usage = self.settle_usage(run_id);
                 let settlement = Settlement {

@@ -244,6 +244,7 @@ impl<W: World, S: Store> Driver<W, S> {
             slot: self.acquire_slot(self.head.owner, run_id),
             when_busy: WhenBusy::Reject,
             is_head: true,
+            is_wakeup: false,
             rewrites: None,
         };
         let Choice { agent, model } = self.choice_in_force();

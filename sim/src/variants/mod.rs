@@ -9,6 +9,7 @@ mod registration;
 mod screen;
 mod steers;
 mod stops;
+mod wakeups;
 
 pub(crate) use admission::{
     AgeFromStart, AgentChangedWhileBusy, CancellingRowAttachable, CancellingRowIgnored,
@@ -43,4 +44,8 @@ pub(crate) use stops::{
     InterruptedOnce, NeverInterrupted, RecoveryToldEarly, RepeatInterrupts,
     ReturnedWorkerForgotten, SessionLookedUpLate, SettledStopAccepted, StopDuringSaveAccepted,
     StopHitsWhateverRuns, StopReleasesOwner,
+};
+pub(crate) use wakeups::{
+    AllStartAtOnce, FailedTurnWakes, NeverPaused, RefusalSpendsAttempt, RunsInAnotherSession,
+    StaleWakeupUncounted,
 };

@@ -38,3 +38,10 @@ fn race_46() {
 fn race_94() {
     holds_and_catches("RACE-94");
 }
+
+/// STR-12 [explore]: each trigger is one attempt of the oldest wakeup, which is never lost, repeated, or started in
+/// another session.
+#[test]
+fn race_70_wakeups() {
+    holds_and_catches("RACE-70");
+}

@@ -13,6 +13,7 @@ use crate::run::guards::Guards;
 use crate::run::queue::Queue;
 use crate::run::record::{self, Author};
 use crate::run::settlement;
+use crate::run::wakeups::Answer;
 use crate::wire::codes::Code;
 
 impl<G: Guards> Lineage<G> {
@@ -84,6 +85,7 @@ impl<G: Guards> Lineage<G> {
         }
         self.drive_deletion(now, deletion::Input::Committed, out)?;
         self.queue = Queue::default();
+        self.wakeups = None;
         (self.trigger_due, self.put_off) = (false, false);
         self.withdraw(now, out);
         Ok(())
@@ -187,6 +189,9 @@ impl<G: Guards> Lineage<G> {
                 }
                 Asked::Remove { ask, .. } | Asked::Resume { ask } => {
                     out.push(Output::QueueAnswered { ask, answer: QueueAnswer::Refused(refusal) });
+                }
+                Asked::Wake { ask, .. } => {
+                    out.push(Output::WakeupsAnswered { asks: vec![ask], answer: Answer::Dropped });
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::run::questions::{self, Resolution};
 use crate::run::settlement::{self, Claimant, Failure, Verdict};
 use crate::run::stop::{self, Answer, Moment};
 use crate::run::worker::{self, CallResult};
-use crate::run::{ownership, pending, queue, reclaim, row, steer};
+use crate::run::{ownership, pending, queue, reclaim, row, steer, wakeups};
 use crate::session::record::Marker;
 
 impl<G: Guards> Lineage<G> {
@@ -234,6 +234,7 @@ impl<G: Guards> Lineage<G> {
         if self.queue.unsaved_hold().is_some() {
             self.drive_queue(now, queue::Input::HoldSaved, out);
         }
+        self.drive_wakeups(now, wakeups::Input::Settled { run_id, outcome }, out);
         self.turn(i, turn_journal::Input::Ended(outcome));
         let steers = self.steers_to_settle(i);
         let rows = if terminal_seq.is_some() { steers.len() } else { 0 };

@@ -2,7 +2,9 @@ use serde::{Deserialize, Serialize};
 
 use super::asks::{KnownRun, Offered, Start};
 use crate::flight::Kept;
-use crate::ids::{AgentId, AskId, QuestionId, Revision, RunId, Seq, SteerId, TurnId};
+use crate::ids::{
+    AgentId, AskId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, TurnId, WakeupId,
+};
 use crate::journal::row::Reason;
 use crate::journal::run_journal::RowRef;
 use crate::run::changes::Change;
@@ -99,6 +101,24 @@ pub enum Input {
     },
     /// A change of the queue failed; nothing was written.
     QueueCommitFailed,
+    /// A producer asks for a turn (STR-14).
+    Wake {
+        /// Who waits for the answer.
+        ask: AskId,
+        /// The identity.
+        wakeup: WakeupId,
+        /// The session that it is made for.
+        session_id: SessionId,
+        /// The run that asks, if one does.
+        by: Option<RunId>,
+    },
+    /// A change of the wakeups was written.
+    WakeupsCommitted {
+        /// The session's revision after it.
+        revision: Revision,
+    },
+    /// A change of the wakeups failed; nothing was written.
+    WakeupsCommitFailed,
     /// The server stops: no entry of the queue is started any more (RST-12).
     ServerStopping,
     /// End a run, because the server stops (RST-12).
@@ -224,6 +244,7 @@ impl Input {
             | Self::RemoveQueued { .. }
             | Self::ResumeQueue { .. }
             | Self::QueueTriggered
+            | Self::Wake { .. }
             | Self::EndByServer { .. }
             | Self::Recover(_) => true,
             Self::ChangeCommitted { .. }
@@ -232,6 +253,8 @@ impl Input {
             | Self::DeletionFailed
             | Self::QueueCommitted { .. }
             | Self::QueueCommitFailed
+            | Self::WakeupsCommitted { .. }
+            | Self::WakeupsCommitFailed
             | Self::ServerStopping
             | Self::Evict
             | Self::Committed { .. }

@@ -17,6 +17,7 @@ mod tests;
 mod transitions;
 mod translate;
 mod view;
+mod waking;
 
 pub use asks::{
     ChangeAnswer, DeletionAnswer, KnownRun, Offered, QueueAnswer, Start, StartAnswer, SteerAnswer,

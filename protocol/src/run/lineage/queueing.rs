@@ -10,6 +10,7 @@ use crate::run::guards::Guards;
 use crate::run::limits::{CHANGES_WAITING_MAX, RUN_ENTRIES_MAX};
 use crate::run::queue::{self, Change, Queue};
 use crate::run::record::{self, Author};
+use crate::run::wakeups::{self, Answer};
 use crate::wire::codes::Code;
 
 impl<G: Guards> Lineage<G> {
@@ -26,7 +27,8 @@ impl<G: Guards> Lineage<G> {
 
     /// Whether nothing happens by itself: no run, no change under way, and no entry that may start.
     pub fn is_at_rest(&self) -> bool {
-        let may_start = self.queue.has_entries() && self.queue.held().is_none();
+        let may_start = (self.queue.has_entries() && self.queue.held().is_none())
+            || self.wakeups.as_ref().is_some_and(|wakeups| wakeups.may_start());
         let is_asked = !self.line.is_empty() || !self.changes.is_idle();
         let is_asked = is_asked || self.deletion.is_under_way();
         self.runs.is_empty() && self.record.is_idle() && !is_asked && !may_start
@@ -78,16 +80,22 @@ impl<G: Guards> Lineage<G> {
     }
 
     pub(super) fn queue_fact(&self) -> QueueFact {
-        QueueFact { has_entries: self.queue.has_entries(), is_full: self.queue.is_full() }
+        QueueFact {
+            has_entries: self.queue.has_entries(),
+            is_full: self.queue.is_full(),
+            are_wakeups_paused: self.wakeups.as_ref().is_some_and(|wakeups| wakeups.is_paused()),
+        }
     }
 
     /// Whether a turn that table A admits has to wait for changes before it.
     pub(super) fn is_changing(&self) -> bool {
         let is_written = match self.record.in_flight() {
-            Some(Author::Queue | Author::Change { .. } | Author::Deletion) => true,
+            Some(Author::Queue | Author::Wakeups | Author::Change { .. } | Author::Deletion) => {
+                true
+            }
             Some(Author::Run { .. }) | None => self.deletion.is_under_way(),
         };
-        is_written || self.queue.is_starting() || !self.line.is_empty()
+        is_written || self.is_draining() || !self.line.is_empty()
     }
 
     /// Puts a message into the queue, when it stands first in line.
@@ -120,6 +128,9 @@ impl<G: Guards> Lineage<G> {
             Asked::Remove { ask, .. } | Asked::Resume { ask } => {
                 out.push(Output::QueueAnswered { ask, answer: QueueAnswer::Refused(refusal) });
             }
+            Asked::Wake { ask, .. } => {
+                out.push(Output::WakeupsAnswered { asks: vec![ask], answer: Answer::Full });
+            }
         }
     }
 
@@ -139,6 +150,7 @@ impl<G: Guards> Lineage<G> {
         if self.is_between_commits() && self.queue.must_save_hold() && self.is_free() {
             self.drive_queue(now, queue::Input::Asked(Change::Hold), out);
         }
+        self.save_wakeup_count(now, out);
         self.trigger(now, out);
     }
 
@@ -193,7 +205,7 @@ impl<G: Guards> Lineage<G> {
         }
     }
 
-    fn take_or_wait(&mut self, now: Instant, asked: Asked, out: &mut Outbox<Output>) {
+    pub(super) fn take_or_wait(&mut self, now: Instant, asked: Asked, out: &mut Outbox<Output>) {
         if self.line.is_empty() && self.is_between_commits() {
             self.take(now, asked, out);
         } else if let (Asked::Resume { ask }, false) = (asked, self.may_resume(now)) {
@@ -215,6 +227,10 @@ impl<G: Guards> Lineage<G> {
                 self.drive_queue(now, release, out);
             }
             Asked::Resume { ask } => self.refuse_resume(now, ask, out),
+            Asked::Wake { ask, wakeup, by } => {
+                let offered = wakeups::Input::Offered { ask, wakeup, by };
+                self.drive_wakeups(now, offered, out);
+            }
         }
     }
 
@@ -238,7 +254,11 @@ impl<G: Guards> Lineage<G> {
             self.trigger_due = true;
         }
         if std::mem::take(&mut self.trigger_due) && !self.stopping {
-            self.drive_queue(now, queue::Input::Triggered, out);
+            if self.queue.has_entries() {
+                self.drive_queue(now, queue::Input::Triggered, out);
+            } else {
+                self.drive_wakeups(now, wakeups::Input::Triggered, out);
+            }
         }
     }
 
@@ -250,7 +270,7 @@ impl<G: Guards> Lineage<G> {
 
     pub(super) fn is_between_starts(&self) -> bool {
         self.record.is_idle()
-            && !self.queue.is_starting()
+            && !self.is_draining()
             && self.runs.iter().all(|entry| entry.stage == Stage::Launched)
     }
 }

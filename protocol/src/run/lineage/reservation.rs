@@ -20,7 +20,7 @@ use crate::run::settlement::{Settlement, Verdict};
 use crate::run::steer::Steers;
 use crate::run::stop::{self, Stop};
 use crate::run::worker::Worker;
-use crate::run::{ownership, pending, queue};
+use crate::run::{ownership, pending, queue, wakeups};
 use crate::wire::codes::Code;
 
 /// Retry hint when workers of reclaimed runs still hold all entries of the session.
@@ -41,6 +41,9 @@ impl<G: Guards> Lineage<G> {
         if start.facts.is_head && !is_due {
             return Err(Reject::Local("head_not_starting"));
         }
+        if start.facts.is_wakeup && !self.is_wakeup_due() {
+            return Err(Reject::Local("wakeup_not_starting"));
+        }
         self.decide(now, start, false, out);
         Ok(())
     }
@@ -53,13 +56,12 @@ impl<G: Guards> Lineage<G> {
         is_next: bool,
         out: &mut Outbox<Output>,
     ) {
-        let is_head = start.facts.is_head;
-        if is_head && self.deletion.is_under_way() {
-            // Nothing starts between its Stop and a deletion; the head keeps its place (STR-13), and has its
-            // attempt when the deletion fails.
+        let is_drained = start.facts.is_head || start.facts.is_wakeup;
+        if is_drained && self.deletion.is_under_way() {
+            // Nothing starts between its Stop and a deletion; what was to start keeps its place (STR-13), and has
+            // its attempt when the deletion fails.
             self.put_off = true;
-            let code = Code::SessionBusy;
-            self.drive_queue(now, queue::Input::HeadRefused { code }, out);
+            self.attempt_refused(now, &start, Code::SessionBusy, out);
             return self.answer_start(start, StartAnswer::Refused(self.busy(now)), out);
         }
         let is_saving = self.runs.iter().any(|entry| entry.settlement.is_saving());
@@ -73,7 +75,7 @@ impl<G: Guards> Lineage<G> {
             self.record.revision(),
         ) {
             Admission::Queued => return self.enqueue(now, start, is_next, out),
-            Admission::Admitted(_) if !is_head && !is_next && self.is_changing() => {
+            Admission::Admitted(_) if !is_drained && !is_next && self.is_changing() => {
                 return self.wait(Asked::Start(start), out);
             }
             Admission::Admitted(reclaim) => {
@@ -85,7 +87,7 @@ impl<G: Guards> Lineage<G> {
                     self.reserve(now, start, out);
                     return;
                 }
-                self.put_off |= is_head;
+                self.put_off |= is_drained;
                 let refusal = StartRefusal::of(Code::ServerBusy);
                 StartAnswer::Refused(StartRefusal {
                     retry_after_ms: Some(ENTRIES_RETRY_MS),
@@ -95,7 +97,7 @@ impl<G: Guards> Lineage<G> {
             Admission::Repeated => StartAnswer::Repeated,
             Admission::Refused(refusal) => StartAnswer::Refused(refusal),
         };
-        if is_head {
+        if is_drained {
             let code = match answer {
                 StartAnswer::Refused(refusal) => refusal.code,
                 StartAnswer::Started { .. }
@@ -103,9 +105,24 @@ impl<G: Guards> Lineage<G> {
                 | StartAnswer::Unstored
                 | StartAnswer::Repeated => Code::IdempotencyConflict,
             };
-            self.drive_queue(now, queue::Input::HeadRefused { code }, out);
+            self.attempt_refused(now, &start, code, out);
         }
         self.answer_start(start, answer, out);
+    }
+
+    /// The start of what waited was refused (STR-13).
+    fn attempt_refused(
+        &mut self,
+        now: Instant,
+        start: &Start,
+        code: Code,
+        out: &mut Outbox<Output>,
+    ) {
+        if start.facts.is_head {
+            self.drive_queue(now, queue::Input::HeadRefused { code }, out);
+        } else {
+            self.drive_wakeups(now, wakeups::Input::Refused { code }, out);
+        }
     }
 
     /// Ends a start that reserved nothing.
@@ -138,9 +155,13 @@ impl<G: Guards> Lineage<G> {
         entry.rewrites = facts.rewrites.is_some();
         // An idle transition that found nothing waiting is over: none of its attempts is left for what is queued
         // behind this turn (STR-12).
-        self.trigger_due &= is_head;
+        self.trigger_due &= is_head || facts.is_wakeup;
         self.runs.push(entry);
-        out.push(Output::Admit { run_id, turn_id, expected, is_head, at: now });
+        if facts.is_wakeup {
+            self.drive_wakeups(now, wakeups::Input::Reserved { run_id }, out);
+        }
+        let wakeups = self.wakeups.as_ref().and_then(|wakeups| wakeups.on_acceptance(run_id));
+        out.push(Output::Admit { run_id, turn_id, expected, is_head, wakeups, at: now });
     }
 
     pub(super) fn committed(
@@ -181,6 +202,7 @@ impl<G: Guards> Lineage<G> {
                 if self.runs[i].is_head {
                     self.drive_queue(now, queue::Input::HeadAccepted, out);
                 }
+                self.wakeups_accepted(now, run_id, out);
                 if let Some(agent) = self.cache.filter(|_| self.runs[i].rewrites) {
                     // It knows what the rewrite removed (LIFE-05).
                     self.retire(agent, out);
@@ -197,6 +219,9 @@ impl<G: Guards> Lineage<G> {
                 if self.runs[i].is_head && G::returns_head() {
                     let code = self.hold_of_failed_launch();
                     self.drive_queue(now, queue::Input::HeadReturned { turn_id, code }, out);
+                }
+                if self.is_wakeup_turn(run_id) {
+                    self.drive_wakeups(now, wakeups::Input::Returned, out);
                 }
                 self.launch_refused(i, ask, now, out);
             }
@@ -224,6 +249,10 @@ impl<G: Guards> Lineage<G> {
                 if self.runs[i].is_head {
                     let refused = queue::Input::HeadRefused { code: Code::LaunchFailed };
                     self.drive_queue(now, refused, out);
+                }
+                if self.is_reserved_for_wakeup(run_id) {
+                    let refused = wakeups::Input::Refused { code: Code::LaunchFailed };
+                    self.drive_wakeups(now, refused, out);
                 }
                 self.launch_refused(i, ask, now, out);
             }
@@ -282,7 +311,8 @@ impl<G: Guards> Lineage<G> {
         self.issue(Author::Run { run_id });
         let is_returned = self.runs[i].is_head && G::returns_head();
         let requeue = is_returned.then(|| self.hold_of_failed_launch());
-        out.push(Output::Compensate { run_id, expected, requeue, at: now });
+        let wakeups = self.wakeups.as_ref().and_then(|wakeups| wakeups.on_compensation(run_id));
+        out.push(Output::Compensate { run_id, expected, requeue, wakeups, at: now });
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::asks::{ChangeAnswer, DeletionAnswer, QueueAnswer, Start, StartAnswer, SteerAnswer};
 use crate::ids::{
     AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, TurnId,
+    WakeupId,
 };
 use crate::instant::{Duration, Instant};
 use crate::journal::row::{Outcome, Reason};
@@ -28,6 +29,7 @@ use crate::run::settlement::{Failure, Settlement, Verdict};
 use crate::run::steer::{SettledSteer, Steers};
 use crate::run::stop::{Answer, Stop, StopSignal};
 use crate::run::store_kind::StoreKind;
+use crate::run::wakeups::{self, Wakeups};
 use crate::run::worker::Worker;
 use crate::wire::codes::Code;
 
@@ -49,6 +51,9 @@ pub struct Lineage<G: Guards = Rules> {
     pub(super) runs: Vec<RunEntry<G>>,
     #[serde(default)]
     pub(super) queue: Queue<G>,
+    /// Where no producer ever asked for a turn, nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) wakeups: Option<Box<Wakeups<G>>>,
     /// Changes that wait until the session's record is free, in the order they were asked for.
     #[serde(default)]
     pub(super) line: VecDeque<Asked>,
@@ -143,6 +148,7 @@ pub(super) enum Asked {
     Start(Start),
     Remove { ask: AskId, turn_id: TurnId },
     Resume { ask: AskId },
+    Wake { ask: AskId, wakeup: WakeupId, by: Option<RunId> },
 }
 
 /// How far the start of a run has come.
@@ -174,6 +180,9 @@ pub enum Output {
         /// Whether the turn is the head of the queue, which this commit removes (STR-10).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_head: bool,
+        /// What it changes in the stored wakeups (STR-14, STR-16).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wakeups: Option<wakeups::Written>,
         /// When.
         at: Instant,
     },
@@ -193,6 +202,20 @@ pub enum Output {
         /// The entry.
         turn_id: TurnId,
     },
+    /// Change the stored wakeups.
+    ChangeWakeups {
+        /// What is written.
+        written: wakeups::Written,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
+    /// Start the oldest wakeup: answered by a start with `is_wakeup` (STR-12).
+    StartWakeup {
+        /// The wakeup.
+        wakeup: WakeupId,
+    },
     /// Clear pending turn and active run, free the key, close both journals `failed` (REC-08).
     Compensate {
         /// The run.
@@ -202,6 +225,9 @@ pub enum Output {
         /// Of the queue's head: put it back, with this hold (REC-08, STR-13).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         requeue: Option<Code>,
+        /// What it changes in the stored wakeups (REC-08).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wakeups: Option<wakeups::Written>,
         /// When.
         at: Instant,
     },
@@ -223,6 +249,9 @@ pub enum Output {
         /// Steers that get their rows with it (STR-04, STR-07).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         steers: Vec<SettledSteer>,
+        /// What it changes in the stored wakeups (STR-16).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wakeups: Option<wakeups::Written>,
         /// When.
         at: Instant,
     },
@@ -365,6 +394,13 @@ pub enum Output {
         ask: AskId,
         /// The answer.
         answer: QueueAnswer,
+    },
+    /// Producers of wakeups were answered.
+    WakeupsAnswered {
+        /// Who waits.
+        asks: Vec<AskId>,
+        /// The answer.
+        answer: wakeups::Answer,
     },
     /// A steer was answered; an accepted one after its row was published.
     SteerAnswered {

@@ -59,7 +59,9 @@ impl<G: Guards> Machine for Lineage<G> {
                 + entry.stop.weight()
         });
         let line = self.line.len() * size_of::<Asked>();
-        let waiting = self.changes.weight() + self.queue.weight() + self.deletion.weight() + line;
+        let wakeups = self.wakeups.as_ref().map_or(0, |wakeups| wakeups.weight());
+        let drained = self.queue.weight() + wakeups;
+        let waiting = self.changes.weight() + drained + self.deletion.weight() + line;
         size_of::<Self>() + waiting + entries.sum::<usize>()
     }
 
@@ -122,6 +124,12 @@ impl<G: Guards> Lineage<G> {
             }
             Input::QueueCommitted { revision } => self.queue_committed(now, revision, out),
             Input::QueueCommitFailed => self.queue_commit_failed(now, out),
+            Input::Wake { ask, wakeup, session_id, by } => {
+                self.wake(now, ask, wakeup, session_id, by, out);
+                Ok(())
+            }
+            Input::WakeupsCommitted { revision } => self.wakeups_committed(now, revision, out),
+            Input::WakeupsCommitFailed => self.wakeups_commit_failed(now, out),
             Input::ServerStopping => {
                 self.stopping = true;
                 Ok(())

@@ -276,6 +276,8 @@ impl<G: Guards> Lineage<G> {
                     let (run_id, turn_id) = (self.runs[i].run_id, self.runs[i].turn_id);
                     let expected = self.record.revision();
                     let recovery = by == Some(Claimant::Recovery);
+                    let wakeups = self.wakeups.as_ref();
+                    let wakeups = wakeups.and_then(|w| w.on_settlement(run_id, verdict.outcome));
                     self.issue(Author::Run { run_id });
                     out.push(Output::Settle {
                         run_id,
@@ -285,6 +287,7 @@ impl<G: Guards> Lineage<G> {
                         recovery,
                         hold: self.queue.unsaved_hold(),
                         steers: self.steers_to_settle(i),
+                        wakeups,
                         at: now,
                     });
                 }

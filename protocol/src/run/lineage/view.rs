@@ -32,6 +32,7 @@ impl<G: Guards> Lineage<G> {
             changes: Changes::default(),
             runs: Vec::new(),
             queue: Queue::default(),
+            wakeups: None,
             line: VecDeque::new(),
             trigger_due: false,
             put_off: false,

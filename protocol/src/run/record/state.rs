@@ -25,6 +25,8 @@ pub enum Author {
     },
     /// The send queue.
     Queue,
+    /// Wakeups.
+    Wakeups,
     /// The deletion of the session.
     Deletion,
 }

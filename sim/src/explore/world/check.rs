@@ -153,6 +153,7 @@ impl<G: Guards> World<G> {
     pub(super) fn check_quiet(&self) -> Result<(), Broken> {
         let is_busy = !self.store.calls.is_empty()
             || self.is_draining()
+            || self.is_draining_wakeups()
             || self.outside.is_busy()
             || !self.is_screen_quiet()
             || self.runs.iter().any(|model| model.due != Due::Nothing)
@@ -180,6 +181,7 @@ impl<G: Guards> World<G> {
         })?;
         self.check_steers_over()?;
         self.check_screen_over()?;
+        self.check_wakeups_over()?;
         self.check_queue_over()
     }
 

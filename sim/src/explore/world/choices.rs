@@ -36,6 +36,20 @@ pub enum Choice {
     Delete,
     /// Something happens to the client that watches the session in its list.
     Screen(ScreenChoice),
+    /// A producer asks for a turn of this session.
+    Wake,
+    /// A producer asks here for a turn of another session.
+    WakeElsewhere,
+    /// The first producer asks once more.
+    WakeAgain,
+    /// The agent of a run asks for a turn.
+    WakeBy(u8),
+    /// The drain starts the oldest wakeup.
+    StartWakeup,
+    /// The drain finds no slot for it.
+    StartWakeupBusy,
+    /// The drain finds no agent for it.
+    StartWakeupStale,
     /// A client steers a run.
     Steer(u8),
     /// The agent of a run waits for a steer.
@@ -115,6 +129,7 @@ impl<G: Guards> World<G> {
         self.screen_choices(choices);
         self.queue_choices(choices);
         self.steer_choices(choices);
+        self.wakeup_choices(choices);
         self.outside_choices(choices);
         if self.budget.clients > 0 {
             choices.push(Choice::Start);
@@ -201,6 +216,7 @@ impl<G: Guards> World<G> {
             }
         }
         self.queue_faults(choices);
+        self.wakeup_faults(choices);
         if self.may_lose_lease() {
             choices.push(Choice::LoseLease);
         }
@@ -225,6 +241,7 @@ impl<G: Guards> World<G> {
     pub(super) fn may_time_pass(&self) -> bool {
         self.store.calls.is_empty()
             && !self.is_draining()
+            && !self.is_draining_wakeups()
             && self.outside.judged.is_none()
             && self.is_screen_quiet()
             && self.runs.iter().all(|model| match model.due {

@@ -33,6 +33,8 @@ pub struct Conditions {
     pub deletes: bool,
     /// A client watches the session in its list: it may list, send, stop, and lose its connection.
     pub screens: bool,
+    /// Producers may ask for turns, each as one row of an agent; the drain starts what waits.
+    pub wakeups: bool,
     /// A client may change title or agent, once.
     pub changes: bool,
     /// Recovery judges a lost run in one step and settles it in another.
@@ -52,6 +54,8 @@ pub enum Oddity {
     NoChannel,
     /// The journal of run 1 lacks 1 KiB to its bound; each row has 2 KiB.
     NearlyFullJournal,
+    /// Two turns of wakeups in a row have failed.
+    TwoTurnsFailed,
 }
 
 /// A wrong behaviour of clients, store or recovery.
@@ -87,6 +91,14 @@ pub enum Fault {
     FallsBackToStop,
     /// A start of the process forgets why a queue is held.
     HoldForgotten,
+    /// A start of the process forgets the wakeups that wait.
+    WakeupsForgotten,
+    /// A start of the process forgets which wakeups were taken.
+    IdentitiesForgotten,
+    /// A start of the process forgets how many turns failed.
+    PauseForgotten,
+    /// The commit that accepts the turn of a wakeup leaves it where it is.
+    ClaimedWakeupKept,
     /// A change of the record is worked out from the copy that its request loaded.
     OldCopySaved,
     /// Recovery clears a turn without comparing whose it is.
@@ -133,6 +145,7 @@ impl Conditions {
         steers: false,
         deletes: false,
         screens: false,
+        wakeups: false,
         changes: false,
         recovers_late: false,
         shared: false,

@@ -33,6 +33,15 @@ impl<G: Guards> World<G> {
             Choice::FreeSlot => "drain send free_slot".to_owned(),
             Choice::Delete => "client-b send delete_session(ses_1)".to_owned(),
             Choice::Screen(choice) => self.screen_label(choice),
+            Choice::Wake => format!("producer send wake(wake_{})", self.next_wakeup()),
+            Choice::WakeElsewhere => {
+                format!("producer send wake_elsewhere(wake_{})", self.next_wakeup())
+            }
+            Choice::WakeAgain => "producer send wake_again(wake_1)".to_owned(),
+            Choice::WakeBy(run) => format!("agent-{run} emit wake(wake_{})", self.next_wakeup()),
+            Choice::StartWakeup => format!("drain send start_wakeup(wake_{})", self.wakeup_due()),
+            Choice::StartWakeupBusy => format!("drain fault no_slot(wake_{})", self.wakeup_due()),
+            Choice::StartWakeupStale => format!("drain fault no_agent(wake_{})", self.wakeup_due()),
             Choice::Steer(run) => format!("client-{} send steer(run_{run})", letter(run)),
             Choice::WantSteer(run) => format!("agent-{run} emit steer_wanted(run_{run})"),
             Choice::ReadSteer => "agent answer steer_read".to_owned(),
@@ -142,6 +151,8 @@ fn answer_name(kind: CallKind, is_written: bool) -> &'static str {
         (CallKind::Queue { change, .. }, _) => change_name(change, is_written),
         (CallKind::Delete { .. }, true) => "deleted",
         (CallKind::Delete { .. }, false) => "deletion_failed",
+        (CallKind::Wakeups { .. }, true) => "wakeups_changed",
+        (CallKind::Wakeups { .. }, false) => "wakeups_failed",
         (CallKind::Change { .. }, true) => "changed",
         (CallKind::Change { .. }, false) => "change_failed",
     }

@@ -17,6 +17,7 @@ mod steers;
 mod store;
 mod take;
 mod trace;
+mod wakeups;
 
 use std::hash::{Hash, Hasher};
 
@@ -39,6 +40,7 @@ use screen::Client;
 use steers::SteerModels;
 use store::Store;
 use trace::Trace;
+use wakeups::WakeupModel;
 
 pub use choices::Choice;
 pub use conditions::{Conditions, Fault, Oddity};
@@ -67,6 +69,7 @@ pub struct World<G: Guards> {
     questions: SmallVec<[QuestionModel; 1]>,
     queue: QueueModel,
     steering: SteerModels,
+    wakeups: Option<Box<WakeupModel>>,
     outside: Outside,
     deletion: Deletion,
     client: Option<Box<Client>>,
@@ -97,6 +100,7 @@ impl<G: Guards> World<G> {
             questions: SmallVec::new(),
             queue: QueueModel::default(),
             steering: SteerModels::default(),
+            wakeups: conditions.wakeups.then(Box::default),
             outside: Outside::default(),
             deletion: Deletion::default(),
             client: Client::new(conditions),
@@ -156,6 +160,9 @@ impl<G: Guards> Hash for World<G> {
         }
         if let Some(client) = &self.client {
             client.hash(state);
+        }
+        if self.conditions.wakeups {
+            self.wakeups.hash(state);
         }
         self.budget.hash(state);
     }

@@ -14,20 +14,29 @@ impl<G: Guards> World<G> {
     /// This world with what is odd in it.
     ///
     /// # Panics
-    /// When run 1 is not held.
+    /// When what it is made of is not there: run 1, or a wakeup.
     #[must_use]
     pub fn with_oddity(mut self) -> Self {
         let Some(oddity) = self.conditions.oddity else { return self };
         let mut state = serde_json::to_value(&self.lineage).expect("a machine has a JSON form");
-        let run = &mut state["runs"][0];
-        assert!(run.is_object(), "an oddity needs run 1");
         match oddity {
-            Oddity::NoChannel => run["live"] = Value::Bool(false),
+            Oddity::NoChannel => run_of(&mut state)["live"] = Value::Bool(false),
             Oddity::NearlyFullJournal => {
-                run["journal"]["journal_bytes"] = json!(JOURNAL_BYTES_MAX - MISSING_BYTES);
+                let bytes = JOURNAL_BYTES_MAX - MISSING_BYTES;
+                run_of(&mut state)["journal"]["journal_bytes"] = json!(bytes);
+            }
+            Oddity::TwoTurnsFailed => {
+                state["wakeups"]["failures"] = json!(2);
+                self.fail_wakeup_turns(2);
             }
         }
         self.lineage = serde_json::from_value(state).expect("only values were changed");
         self
     }
+}
+
+fn run_of(state: &mut Value) -> &mut Value {
+    let run = &mut state["runs"][0];
+    assert!(run.is_object(), "this oddity needs run 1");
+    run
 }

@@ -73,7 +73,7 @@ impl<G: Guards> World<G> {
         if self.conditions.queues {
             (&self.store.queue, self.store.held).hash(state);
         }
-        if self.conditions.queues || self.conditions.steers {
+        if self.conditions.queues || self.conditions.steers || self.conditions.wakeups {
             // Not every request of a client is a start there, so what is left of them does not tell.
             self.runs.len().hash(state);
         }

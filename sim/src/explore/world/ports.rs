@@ -23,6 +23,7 @@ impl<G: Guards> World<G> {
             PortCall::Change { expected, .. } => self.change_called(expected),
             PortCall::Delete { run, expected, .. } => self.delete_called(run, expected),
             PortCall::Queue(call) => self.queue_call(call),
+            PortCall::Wakeups(call) => self.wakeup_call(call),
             PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
             PortCall::CloseAgent(agent) => self.close_agent(cause, agent),
             PortCall::Release(Release::Run(run_id)) => {
@@ -38,7 +39,8 @@ impl<G: Guards> World<G> {
 
     fn store_call(&mut self, run: u8, call: StoreCall) -> Result<(), Broken> {
         let kind = match call {
-            StoreCall::Admit { expected, is_head, turn_id, .. } => {
+            StoreCall::Admit { expected, is_head, turn_id, wakeups, .. } => {
+                self.note_wakeups(wakeups);
                 ensure(!self.store.is_deleted, "LIFE-02", || {
                     format!("run {run} is admitted in a session that is deleted")
                 })?;
@@ -49,10 +51,12 @@ impl<G: Guards> World<G> {
                 let turn = u8::try_from(turn_id.number()).expect("turns are few");
                 CallKind::Admit { expected, entry: is_head.then_some(turn) }
             }
-            StoreCall::Compensate { expected, requeue, .. } => {
+            StoreCall::Compensate { expected, requeue, wakeups, .. } => {
+                self.note_wakeups(wakeups);
                 CallKind::Compensate { expected, requeue }
             }
-            StoreCall::Settle { expected, verdict, hold, steers, .. } => {
+            StoreCall::Settle { expected, verdict, hold, steers, wakeups, .. } => {
+                self.note_wakeups(wakeups);
                 let is_appending = self.store.is_appending(run);
                 ensure(!is_appending, "STOP-22", || {
                     format!("run {run} is settled while an append is unanswered")
@@ -194,6 +198,7 @@ impl<G: Guards> World<G> {
             Announcement::Queue { ask, answer } => self.queue_answered(ask, answer),
             Announcement::Idle => {
                 self.queue_triggered();
+                self.wakeups_triggered();
                 Ok(())
             }
             Announcement::Phase { .. } | Announcement::Session { .. } => Ok(()),
@@ -209,6 +214,9 @@ impl<G: Guards> World<G> {
         })?;
         if let StartAnswer::Queued { turn_id, position, .. } = answer {
             self.check_queued(turn_id, position)?;
+        }
+        if let StartAnswer::Refused(refusal) = answer {
+            self.wakeup_refused(run, refusal.code)?;
         }
         let model = self.run(run);
         let start = match answer {

@@ -130,6 +130,7 @@ impl<G: Guards> World<G> {
     pub(super) fn free_slot(&mut self) -> Result<(), Broken> {
         self.queue.slot_due = false;
         self.queue.is_triggered = true;
+        self.wakeup_slot_freed();
         self.feed(Cause::Nobody, Input::QueueTriggered)
     }
 

@@ -113,6 +113,10 @@ pub(super) enum CallKind {
         expected: Revision,
         run: Option<(u8, Verdict)>,
     },
+    /// A change of the wakeups.
+    Wakeups {
+        expected: Revision,
+    },
     /// A change of the record, worked out from the record as it was at `loaded`.
     Change {
         expected: Revision,
@@ -218,7 +222,7 @@ impl Store {
             CallKind::Delete { expected, run } => {
                 (expected == self.revision).then(|| self.delete(run, partial, fault))
             }
-            CallKind::Change { expected, .. } => {
+            CallKind::Wakeups { expected } | CallKind::Change { expected, .. } => {
                 (expected == self.revision).then(|| self.commit(None))
             }
         }

@@ -39,6 +39,7 @@ pub(super) const FACTS: StartFacts = StartFacts {
     slot: SlotFact::Granted,
     when_busy: WhenBusy::Reject,
     is_head: false,
+    is_wakeup: false,
     rewrites: None,
 };
 
@@ -60,6 +61,13 @@ impl<G: Guards> World<G> {
             Choice::FreeSlot => self.free_slot()?,
             Choice::Delete => self.delete()?,
             Choice::Screen(choice) => self.take_screen(choice)?,
+            Choice::Wake => self.wake_here(None)?,
+            Choice::WakeElsewhere => self.wake_elsewhere()?,
+            Choice::WakeAgain => self.wake_again()?,
+            Choice::WakeBy(run) => self.wake_here(Some(run))?,
+            Choice::StartWakeup => self.start_wakeup()?,
+            Choice::StartWakeupBusy => self.start_wakeup_busy()?,
+            Choice::StartWakeupStale => self.start_wakeup_stale()?,
             Choice::Steer(run) => self.steer(run)?,
             Choice::WantSteer(run) => self.want_steer(run)?,
             Choice::ReadSteer => self.read_steer()?,
@@ -226,6 +234,9 @@ impl<G: Guards> World<G> {
             self.budget.drops -= 1;
         }
         let written = if is_written { self.write(call)? } else { None };
+        if written.is_none() {
+            self.write_wakeups(call, false)?;
+        }
         if call.run == SESSION {
             return self.session_answered(call.kind, written);
         }
@@ -260,6 +271,10 @@ impl<G: Guards> World<G> {
             Some(Written::Rows { .. }) | None => None,
         };
         let answer = match kind {
+            CallKind::Wakeups { .. } => {
+                self.wakeups_written(revision);
+                PortAnswer::WakeupsCommitted(revision)
+            }
             CallKind::Change { .. } => PortAnswer::Changed(Self::change_ask(), revision),
             CallKind::Delete { .. } => PortAnswer::Deleted(match written {
                 Some(Written::Commit { revision, terminal_seq }) => Some((revision, terminal_seq)),
@@ -299,6 +314,10 @@ impl<G: Guards> World<G> {
         {
             self.store_steers(run, steers)?;
         }
+        if is_commit {
+            self.count_turn(call);
+            self.write_wakeups(call, true)?;
+        }
         if let (CallKind::Admit { entry, .. }, true) = (call.kind, is_commit) {
             self.note_pending();
             self.check_accepted(entry)?;
@@ -318,6 +337,7 @@ impl<G: Guards> World<G> {
             _ => 0,
         };
         let written = self.store.write(call, partial, self.conditions.fault);
+        self.write_wakeups(call, written.is_some())?;
         if let (CallKind::Change { loaded, .. }, Some(_)) = (call.kind, written) {
             ensure(loaded == before, "OWN-03", || {
                 format!("a copy of {loaded:?} is written over {before:?}")
@@ -441,6 +461,7 @@ impl<G: Guards> World<G> {
             agent.is_closed = true;
         }
         self.lineage = session(self.store.revision);
+        self.find_wakeups();
         if let Some(trace) = &mut self.trace {
             trace.step(
                 self.now,
@@ -466,7 +487,10 @@ impl<G: Guards> World<G> {
                 self.recover(run)?;
             }
         }
-        if self.conditions.queues { self.restart_queue() } else { Ok(()) }
+        if self.conditions.queues {
+            self.restart_queue()?;
+        }
+        self.trigger_wakeups()
     }
 
     pub(super) fn answer(&mut self, run: u8, answer: PortAnswer) -> Result<(), Broken> {

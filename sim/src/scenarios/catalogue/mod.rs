@@ -8,6 +8,7 @@ mod start_up;
 mod steers;
 mod steps;
 mod successors;
+mod wakeups;
 
 use super::{Scenario, Variant};
 use crate::explore::{Budget, Conditions};
@@ -21,6 +22,7 @@ const CHAPTERS: &[&[Scenario]] = &[
     completion::SCENARIOS,
     successors::SCENARIOS,
     journal::SCENARIOS,
+    wakeups::SCENARIOS,
     steers::SCENARIOS,
     &[queue::RACE_75, queue::RACE_77],
     endings::SCENARIOS,
@@ -44,6 +46,7 @@ const WEDGING: Conditions = Conditions { agents_wedge: true, ..Conditions::PLAIN
 const QUEUEING: Conditions = Conditions { queues: true, ..Conditions::PLAIN };
 const STEERING: Conditions = Conditions { steers: true, ..Conditions::PLAIN };
 const WATCHED: Conditions = Conditions { screens: true, ..Conditions::PLAIN };
+const WAKING: Conditions = Conditions { wakeups: true, ..Conditions::PLAIN };
 const SHARED: Conditions = Conditions { shared: true, ..Conditions::PLAIN };
 
 const fn explored(id: &'static str, name: &'static str, variants: &'static [Variant]) -> Scenario {

@@ -26,6 +26,7 @@ pub(super) const FINE: StartFacts = StartFacts {
     slot: SlotFact::Granted,
     when_busy: WhenBusy::Reject,
     is_head: false,
+    is_wakeup: false,
     rewrites: None,
 };
 
