@@ -13,10 +13,10 @@ struct Story(Box<dyn Play>);
 impl Story {
     /// The world of RACE-70 from its very begin.
     fn of(variant: Option<&str>) -> Self {
-        let scenario = Scenario::find("RACE-70").unwrap();
+        let scenario = Scenario::find("RACE-70").expect("it is in the catalogue");
         let conditions = Conditions { oddity: None, ..scenario.conditions };
         let scenario = Scenario { init: &[], conditions, ..*scenario };
-        let variant = variant.map(|name| scenario.variant(name).unwrap());
+        let variant = variant.map(|name| scenario.variant(name).expect("it has this variant"));
         Self(scenario.begin(variant, PLENTY, Recording::Off))
     }
 
@@ -102,7 +102,7 @@ fn wakeups_run_once_each_in_their_session_and_pause_behind_failures() {
     let told = tell(None);
     let story = told.unwrap_or_else(|other| panic!("{other}"));
     assert!(!story.is_anything_due("drain"), "{:?}", story.0.enabled());
-    for variant in Scenario::find("RACE-70").unwrap().variants {
+    for variant in Scenario::find("RACE-70").expect("it is in the catalogue").variants {
         assert!(tell(Some(variant.name)).is_err(), "{}", variant.name);
     }
 }

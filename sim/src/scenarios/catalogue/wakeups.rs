@@ -17,7 +17,7 @@ const TWO_WAIT: Steps = &[
 
 pub(super) const SCENARIOS: &[Scenario] = &[Scenario {
     init: &[ADMITTED, LAUNCH, BEGUN, CONSTRUCTED, REGISTERED, INVOKED, TWO_WAIT, RETURNED, SETTLED],
-    budget: Budget { stops: 0, ..SMALL },
+    budget: Budget { clients: 0, stops: 0, ..SMALL },
     conditions: Conditions { oddity: Some(Oddity::TwoTurnsFailed), ..WAKING },
     ..explored(
         "RACE-70",
