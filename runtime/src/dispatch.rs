@@ -4,7 +4,7 @@
 //! around model ports and chooses when each answer arrives. Neither decides anything here.
 
 use runwarden_protocol::ids::{
-    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SteerId, TurnId, WakeupId,
+    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, TurnId, WakeupId,
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{Outcome, Reason};
@@ -44,6 +44,19 @@ pub enum PortCall {
         ask: AskId,
         /// The run that ends with it.
         run: Option<DeletedRun>,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
+    /// Of the store, to move the session to a continuation; answered by [`PortAnswer::Rotated`].
+    Rotate {
+        /// The run that goes on there.
+        run_id: RunId,
+        /// The session.
+        from: SessionId,
+        /// The continuation.
+        continuation: SessionId,
         /// The revision it is computed from.
         expected: Revision,
         /// When.
@@ -322,6 +335,22 @@ pub enum Announcement {
         /// Steers it settled; their rows stand before the terminal.
         steers: Vec<SettledSteer>,
     },
+    /// The session goes on in another one.
+    Rotated {
+        /// The run.
+        run_id: RunId,
+        /// The session.
+        from: SessionId,
+        /// The continuation.
+        continuation: SessionId,
+        /// Its revision.
+        revision: Revision,
+    },
+    /// The session was not rotated; the agent of the run waits for this.
+    RotationRefused {
+        /// The run.
+        run_id: RunId,
+    },
     /// The session's item changed.
     Session {
         /// The session's revision.
@@ -340,6 +369,8 @@ pub enum PortAnswer {
     Changed(AskId, Option<Revision>),
     /// A deletion: the revision and the number of the terminal it added, or nothing written.
     Deleted(Option<(Revision, Option<Seq>)>),
+    /// A rotation: the revision of the continuation, or nothing written.
+    Rotated(Option<Revision>),
     /// A change of the queue: the revision, or nothing written.
     QueueCommitted(Option<Revision>),
     /// A change of the wakeups: the revision, or nothing written.
@@ -404,6 +435,9 @@ pub fn port_call(output: Output) -> PortCall {
         ),
         Output::Change { ask, expected, at } => PortCall::Change { ask, expected, at },
         Output::Delete { ask, run, expected, at } => PortCall::Delete { ask, run, expected, at },
+        Output::Rotate { run_id, from, continuation, expected, at } => {
+            PortCall::Rotate { run_id, from, continuation, expected, at }
+        }
         Output::ChangeQueue { change, held, expected, at } => {
             PortCall::Queue(QueueCall::Change { change, held, expected, at })
         }
@@ -490,6 +524,10 @@ pub fn port_call(output: Output) -> PortCall {
         Output::HandSteer { run_id, steer_id } => {
             PortCall::Worker(run_id, WorkerCall::HandSteer(steer_id))
         }
+        Output::SessionRotated { run_id, from, continuation, revision } => {
+            announce(Announcement::Rotated { run_id, from, continuation, revision })
+        }
+        Output::RotationRefused { run_id } => announce(Announcement::RotationRefused { run_id }),
         Output::SessionChanged { revision } => announce(Announcement::Session { revision }),
         Output::BecameIdle => announce(Announcement::Idle),
     }
@@ -512,6 +550,8 @@ pub fn fact(answer: PortAnswer) -> Input {
             Input::DeletionCommitted { revision, terminal_seq }
         }
         PortAnswer::Deleted(None) => Input::DeletionFailed,
+        PortAnswer::Rotated(Some(revision)) => Input::RotationCommitted { revision },
+        PortAnswer::Rotated(None) => Input::RotationFailed,
         PortAnswer::QueueCommitted(Some(revision)) => Input::QueueCommitted { revision },
         PortAnswer::QueueCommitted(None) => Input::QueueCommitFailed,
         PortAnswer::WakeupsCommitted(Some(revision)) => Input::WakeupsCommitted { revision },

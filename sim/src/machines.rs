@@ -86,6 +86,7 @@ impl Registry {
             .with::<run::queue::Queue>("run/queue")
             .with::<run::reclaim::Reclaim>("run/reclaim")
             .with::<run::record::SessionRecord>("run/record")
+            .with::<run::rotation::Rotation>("run/rotation")
             .with::<run::row::Row>("run/row")
             .with::<run::settlement::Settlement>("run/settlement")
             .with::<run::steer::Steers>("run/steer")

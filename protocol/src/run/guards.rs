@@ -407,6 +407,16 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         outcome == Outcome::Completed
     }
 
+    /// Does a rotation move the ownership of its run to the continuation? (OWN-06)
+    fn moves_owner() -> bool {
+        true
+    }
+
+    /// Does a rotation move the entries that wait to the continuation? (STR-19)
+    fn moves_queue() -> bool {
+        true
+    }
+
     /// Does the row go in the step that learns of the worker's settlement? (OWN-14)
     fn frees_at_settlement() -> bool {
         true

@@ -25,6 +25,7 @@ pub mod queue;
 pub mod reclaim;
 pub mod record;
 pub mod recovery;
+pub mod rotation;
 pub mod row;
 pub mod settlement;
 pub mod slots;

@@ -43,6 +43,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Announcement::Steer { run_id, ask, answer } => {
                 self.steer_answered(run_id, ask, answer);
             }
+            Announcement::Rotated { .. } | Announcement::RotationRefused { .. } => {}
             Announcement::Deletion { ask, answer } => self.deletion_answered(ask, answer),
             Announcement::Stop { run_id, asks, answer } => {
                 for ask in asks {

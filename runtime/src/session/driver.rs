@@ -446,6 +446,8 @@ impl<W: World, S: Store> Driver<W, S> {
                 PortCall::Delete { ask, run, expected, at } => {
                     self.commit_deletion(ask, run, expected, at);
                 }
+                // No store of this release keeps continuations: the run goes on where it is.
+                PortCall::Rotate { .. } => self.next(Next::Answer(PortAnswer::Rotated(None))),
                 PortCall::Queue(call) => self.call_queue(call),
                 PortCall::Wakeups(call) => self.call_wakeups(call),
                 PortCall::Worker(run_id, call) => self.call_worker(run_id, call),

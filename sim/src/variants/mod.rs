@@ -6,6 +6,7 @@ mod endings;
 mod questions;
 mod queue;
 mod registration;
+mod rotation;
 mod screen;
 mod steers;
 mod stops;
@@ -32,6 +33,7 @@ pub(crate) use registration::{
     InvocationUnchecked, PublishedWhenRefused, RebuiltAfterOutput, RegistrationUnchecked,
     RetiredByAgentObject, UninvokedInterrupted,
 };
+pub(crate) use rotation::{OwnerLeftBehind, QueueForgotten};
 pub(crate) use screen::{
     ListClearsTurn, OwnFlagHolds, RepeatedUnderNewKey, StoppedShownIdle, StopsSessionOnScreen,
 };

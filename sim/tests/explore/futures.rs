@@ -45,6 +45,7 @@ fn histories_of_one_state_have_one_future() {
         ("RACE-75", None, "clients:3,events:0,stops:0,drops:0,crashes:1"),
         ("RACE-88", None, "clients:2,events:0,stops:0,drops:1,crashes:1"),
         ("RACE-97", None, "clients:2,events:0,stops:1,drops:0,crashes:1"),
+        ("RACE-34", None, "clients:1,events:0,stops:1,drops:1,crashes:1"),
         ("RACE-20", None, "clients:0,events:0,stops:1,drops:1,crashes:1"),
         ("RACE-77", None, "clients:2,events:0,stops:0,drops:1,crashes:1"),
         ("RACE-46", None, "clients:1,events:1,stops:1,drops:0,crashes:1"),

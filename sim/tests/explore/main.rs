@@ -1,5 +1,6 @@
 //! Every scenario: the search finds each faulty variant, and the real machines hold in the whole scope.
 
+mod beside;
 mod endings;
 mod futures;
 mod machines;

@@ -13,10 +13,20 @@ const FAMILIES: [&str; 14] = [
     "obs",
 ];
 
+/// Rules that are searched beside the catalogue, and the wrong behaviours that are caught there.
+pub(crate) const BESIDE: [(&str, &str); 5] = [
+    ("LIM-03", "slots-uncounted"),
+    ("LIM-03", "freed-slot-wakes-nobody"),
+    ("JRN-08", "second-terminal-taken"),
+    ("JRN-15", "cursor-at-end"),
+    ("JRN-15", "more-unsaid"),
+];
+
 /// What the page says: both tables, and the rules that they do not show.
 pub(crate) fn text() -> String {
     let mut lines = explored();
     lines.extend(woven());
+    lines.extend(beside());
     lines.push(String::new());
     lines.push("## Rules without a faulty variant".to_owned());
     lines.push(String::new());
@@ -95,9 +105,22 @@ fn woven() -> Vec<String> {
     lines
 }
 
+fn beside() -> Vec<String> {
+    let mut lines = vec![
+        String::new(),
+        "## Beside the catalogue".to_owned(),
+        String::new(),
+        "Rules that no race of the catalogue names, each with a wrong behaviour that a search of a small world of".to_owned(),
+        "its own catches (`sim/tests/explore/beside.rs`).".to_owned(),
+        String::new(),
+    ];
+    lines.extend(BESIDE.iter().map(|(rule, name)| format!("- {rule}: `{name}`")));
+    lines
+}
+
 /// Rules that a search should show broken, and that no scenario with a variant lists.
 fn unnamed_rules() -> Vec<String> {
-    let mut named: Vec<String> = Vec::new();
+    let mut named: Vec<String> = BESIDE.iter().map(|(rule, _)| (*rule).to_owned()).collect();
     let catalogue = include_str!("../../../docs/spec/scenarios.toml");
     named.extend(ALL.iter().flat_map(|s| s.variants).map(|variant| variant.rule.to_owned()));
     named.extend(WOVEN.iter().flat_map(|s| s.variants).map(|variant| variant.rule.to_owned()));

@@ -2,7 +2,8 @@
 
 use crate::holds_and_catches;
 
-/// STR-05 [explore]: a steer is read by the run it was given to, whoever else has its agent.
+/// STR-05 [explore], REG-10 [explore]: a steer is read by the run it was given to, whoever else has its agent; a refused
+/// worker that kept the agent it borrowed is caught at its last drain.
 #[test]
 fn race_09() {
     holds_and_catches("RACE-09");

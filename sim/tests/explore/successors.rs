@@ -42,6 +42,13 @@ fn race_33() {
     holds_and_catches("RACE-33");
 }
 
+/// OWN-06 [explore], STR-19 [explore]: a rotation moves ownership, pending turn and row with the run that asked for it,
+/// and what waits, held, in its order.
+#[test]
+fn race_34() {
+    holds_and_catches("RACE-34");
+}
+
 /// ADM-08 [explore], ADM-09 [explore]: of two starts at once one is admitted, with row and ownership in one step.
 #[test]
 fn race_35() {

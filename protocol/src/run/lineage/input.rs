@@ -80,6 +80,20 @@ pub enum Input {
     },
     /// The deletion failed; nothing was written.
     DeletionFailed,
+    /// The agent of a run compressed its context, which goes on in a continuation (OWN-06).
+    RotationAsked {
+        /// The run.
+        run_id: RunId,
+        /// A fresh session.
+        continuation: SessionId,
+    },
+    /// A rotation was committed: both records are written.
+    RotationCommitted {
+        /// The revision of the continuation.
+        revision: Revision,
+    },
+    /// A rotation failed; nothing was written.
+    RotationFailed,
     /// Take an entry out of the queue (LIFE-06).
     RemoveQueued {
         /// Who waits for the answer.
@@ -251,6 +265,9 @@ impl Input {
             | Self::ChangeFailed { .. }
             | Self::DeletionCommitted { .. }
             | Self::DeletionFailed
+            | Self::RotationAsked { .. }
+            | Self::RotationCommitted { .. }
+            | Self::RotationFailed
             | Self::QueueCommitted { .. }
             | Self::QueueCommitFailed
             | Self::WakeupsCommitted { .. }

@@ -10,6 +10,7 @@ mod input;
 mod queueing;
 mod recovering;
 mod reservation;
+mod rotating;
 mod state;
 mod steering;
 #[cfg(test)]

@@ -90,7 +90,13 @@ impl<G: Guards> Lineage<G> {
     /// Whether a turn that table A admits has to wait for changes before it.
     pub(super) fn is_changing(&self) -> bool {
         let is_written = match self.record.in_flight() {
-            Some(Author::Queue | Author::Wakeups | Author::Change { .. } | Author::Deletion) => {
+            Some(
+                Author::Queue
+                | Author::Wakeups
+                | Author::Change { .. }
+                | Author::Deletion
+                | Author::Rotation,
+            ) => {
                 true
             }
             Some(Author::Run { .. }) | None => self.deletion.is_under_way(),
@@ -142,6 +148,7 @@ impl<G: Guards> Lineage<G> {
             self.hand_steer(i, now, out);
         }
         self.issue_deletion(now, out);
+        self.issue_rotation(now, out);
         self.issue_change(now, out);
         while self.is_between_commits() {
             let Some(asked) = self.line.pop_front() else { break };

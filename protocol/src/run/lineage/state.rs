@@ -24,6 +24,7 @@ use crate::run::questions::{ASK_TIMEOUT, Questions, Resolution};
 use crate::run::queue::{self, Queue};
 use crate::run::reclaim::Reclaim;
 use crate::run::record::SessionRecord;
+use crate::run::rotation::Rotation;
 use crate::run::row::Row;
 use crate::run::settlement::{Failure, Settlement, Verdict};
 use crate::run::steer::{SettledSteer, Steers};
@@ -68,6 +69,8 @@ pub struct Lineage<G: Guards = Rules> {
     pub(super) stopping: bool,
     #[serde(default, skip_serializing_if = "Deletion::is_none")]
     pub(super) deletion: Deletion,
+    #[serde(default, skip_serializing_if = "Rotation::is_none")]
+    pub(super) rotation: Rotation,
     #[serde(skip)]
     pub(super) guards: PhantomData<G>,
 }
@@ -270,6 +273,21 @@ pub enum Output {
         ask: AskId,
         /// The run.
         run: Option<DeletedRun>,
+        /// The revision it is computed from.
+        expected: Revision,
+        /// When.
+        at: Instant,
+    },
+    /// Make the continuation and move everything of the session to it, with both records in one commit: pending turn,
+    /// active run, and the queue, which is held `session_rotated` (OWN-06, STR-19). Its first revision follows that
+    /// of the parent.
+    Rotate {
+        /// The run.
+        run_id: RunId,
+        /// The session.
+        from: SessionId,
+        /// The session that goes on.
+        continuation: SessionId,
         /// The revision it is computed from.
         expected: Revision,
         /// When.
@@ -505,6 +523,22 @@ pub enum Output {
         /// Steers it settled; their rows stand before the terminal (STR-07).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         steers: Vec<SettledSteer>,
+    },
+    /// The run goes on in another session (CMP-12).
+    SessionRotated {
+        /// The run.
+        run_id: RunId,
+        /// The session it began in, or was rotated to before.
+        from: SessionId,
+        /// The session that goes on.
+        continuation: SessionId,
+        /// Its revision.
+        revision: Revision,
+    },
+    /// The run goes on where it is: its session was not rotated.
+    RotationRefused {
+        /// The run.
+        run_id: RunId,
     },
     /// What a session item shows has changed.
     SessionChanged {

@@ -110,6 +110,11 @@ impl<G: Guards> Lineage<G> {
                 self.deletion_committed(now, revision, terminal_seq, out)
             }
             Input::DeletionFailed => self.deletion_failed(now, out),
+            Input::RotationAsked { run_id, continuation } => {
+                self.rotation_asked(now, run_id, continuation, out)
+            }
+            Input::RotationCommitted { revision } => self.rotation_committed(now, revision, out),
+            Input::RotationFailed => self.rotation_failed(now, out),
             Input::RemoveQueued { ask, turn_id } => {
                 self.remove_queued(now, ask, turn_id, out);
                 Ok(())

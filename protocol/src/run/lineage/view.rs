@@ -15,6 +15,7 @@ use crate::run::pending::Pending;
 use crate::run::predicates::{Blocked, RowView, may_attach, may_start, may_stop};
 use crate::run::queue::Queue;
 use crate::run::record::SessionRecord;
+use crate::run::rotation::Rotation;
 use crate::run::settlement;
 use crate::wire::structures::SessionStatus;
 
@@ -38,6 +39,7 @@ impl<G: Guards> Lineage<G> {
             put_off: false,
             stopping: false,
             deletion: Deletion::default(),
+            rotation: Rotation::default(),
             guards: PhantomData,
         }
     }

@@ -105,6 +105,8 @@ pub enum Input {
     },
     /// A Stop by a user was accepted (STR-18).
     StopAccepted,
+    /// A rotation was committed: it moved the entries and stored the hold (STR-19).
+    Rotated,
     /// A commit of a run stored the hold (STR-18).
     HoldSaved,
 }

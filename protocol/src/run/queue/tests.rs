@@ -68,6 +68,7 @@ impl Scope<Queue> for Small {
             Input::HeadRefused { code: Code::BackendUnavailable },
             Input::StopAccepted,
             Input::HoldSaved,
+            Input::Rotated,
         ];
         if queue.entries().len() < 3 {
             inputs.extend([1, 2, 3].map(|n| Input::Asked(append(n))));

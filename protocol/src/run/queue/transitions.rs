@@ -64,6 +64,13 @@ impl<G: Guards> Machine for Queue<G> {
                 self.hold_unsaved = false;
                 Ok(())
             }
+            (State::Empty, Input::Rotated) => Ok(()),
+            (State::Waiting | State::Held { .. }, Input::Rotated) => {
+                self.hold(Code::SessionRotated);
+                self.hold_unsaved = false;
+                Ok(())
+            }
+            (State::Starting { .. }, Input::Rotated) => Err(Reject::Local("head_starting")),
             (
                 State::Empty | State::Waiting | State::Held { .. },
                 Input::HeadAccepted | Input::HeadRefused { .. },

@@ -29,6 +29,8 @@ pub enum Author {
     Wakeups,
     /// The deletion of the session.
     Deletion,
+    /// The rotation to a continuation.
+    Rotation,
 }
 
 /// What happens to the record.

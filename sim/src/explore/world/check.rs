@@ -87,6 +87,7 @@ impl<G: Guards> World<G> {
         self.check_questions()?;
         self.check_queue()?;
         self.check_screen()?;
+        self.check_slots()?;
         let is_unpressed = |model: &RunModel| {
             let Due::Call { is_interrupted, .. } = model.due else { return false };
             model.stopped_at.is_some() && !is_interrupted
@@ -156,13 +157,14 @@ impl<G: Guards> World<G> {
             || self.is_draining_wakeups()
             || self.outside.is_busy()
             || !self.is_screen_quiet()
+            || self.is_slot_busy()
             || self.runs.iter().any(|model| model.due != Due::Nothing)
             || self.next_time().is_some();
         if is_busy {
             return Ok(());
         }
-        ensure(!self.is_deletion_awaited(), "INV-LIVE", || {
-            "a deletion is never answered".to_owned()
+        ensure(!self.is_deletion_awaited() && !self.is_rotation_awaited(), "INV-LIVE", || {
+            "a deletion or a rotation is never answered".to_owned()
         })?;
         if self.store.is_deleted {
             return Ok(());
@@ -181,6 +183,7 @@ impl<G: Guards> World<G> {
         })?;
         self.check_steers_over()?;
         self.check_screen_over()?;
+        self.check_slots_over()?;
         self.check_wakeups_over()?;
         self.check_queue_over()
     }

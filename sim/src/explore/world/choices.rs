@@ -34,6 +34,14 @@ pub enum Choice {
     FreeSlot,
     /// A client deletes the session.
     Delete,
+    /// The agent of a run compresses, and the session is rotated.
+    Rotate(u8),
+    /// Another session starts its run, or tries.
+    OtherStart(u8),
+    /// The run of another session ends.
+    OtherEnd(u8),
+    /// The reader of the journal reads a page.
+    ReadPage,
     /// Something happens to the client that watches the session in its list.
     Screen(ScreenChoice),
     /// A producer asks for a turn of this session.
@@ -126,6 +134,9 @@ impl<G: Guards> World<G> {
         if self.may_delete() {
             choices.push(Choice::Delete);
         }
+        self.rotation_choices(choices);
+        self.slot_choices(choices);
+        self.reading_choices(choices);
         self.screen_choices(choices);
         self.queue_choices(choices);
         self.steer_choices(choices);
@@ -244,6 +255,7 @@ impl<G: Guards> World<G> {
             && !self.is_draining_wakeups()
             && self.outside.judged.is_none()
             && self.is_screen_quiet()
+            && !self.is_slot_busy()
             && self.runs.iter().all(|model| match model.due {
                 Due::Nothing => true,
                 Due::Call { is_killed, .. } => !is_killed || self.conditions.agents_wedge,

@@ -31,6 +31,12 @@ pub struct Conditions {
     pub steers: bool,
     /// A client may delete the session.
     pub deletes: bool,
+    /// An agent may compress its context, so that its run goes on in a continuation, once.
+    pub rotates: bool,
+    /// The server has one slot for runs, and two other sessions want it too.
+    pub slots: bool,
+    /// Somebody reads the journal of run 1 page by page.
+    pub reads: bool,
     /// A client watches the session in its list: it may list, send, stop, and lose its connection.
     pub screens: bool,
     /// Producers may ask for turns, each as one row of an agent; the drain starts what waits.
@@ -105,6 +111,16 @@ pub enum Fault {
     ClearedUncompared,
     /// The journal of a deleted session is made anew for whoever appends to it.
     JournalMadeAnew,
+    /// A start is taken whether a slot is free or not.
+    SlotsUncounted,
+    /// A slot that is freed is told to nobody.
+    FreedSlotWakesNobody,
+    /// A page of the journal has the end of the journal as cursor.
+    CursorAtEnd,
+    /// A page of the journal never says that rows remain.
+    MoreUnsaid,
+    /// The journal takes a second semantic terminal.
+    SecondTerminalTaken,
     /// A client stops the run of the session on screen, whichever it chose.
     StopsSessionOnScreen,
     /// A client shows a session as idle when its Stop is asked for.
@@ -144,6 +160,9 @@ impl Conditions {
         queues: false,
         steers: false,
         deletes: false,
+        rotates: false,
+        slots: false,
+        reads: false,
         screens: false,
         wakeups: false,
         changes: false,

@@ -32,6 +32,10 @@ impl<G: Guards> World<G> {
             Choice::StartHeadStale => format!("drain fault no_agent({})", self.head_name()),
             Choice::FreeSlot => "drain send free_slot".to_owned(),
             Choice::Delete => "client-b send delete_session(ses_1)".to_owned(),
+            Choice::Rotate(run) => format!("agent-{run} emit compressed(run_{run})"),
+            Choice::OtherStart(session) => format!("client-b send start_other(ses_{session})"),
+            Choice::OtherEnd(session) => format!("server send ended(ses_{session})"),
+            Choice::ReadPage => "reader send read_page(run_1)".to_owned(),
             Choice::Screen(choice) => self.screen_label(choice),
             Choice::Wake => format!("producer send wake(wake_{})", self.next_wakeup()),
             Choice::WakeElsewhere => {
@@ -153,6 +157,8 @@ fn answer_name(kind: CallKind, is_written: bool) -> &'static str {
         (CallKind::Delete { .. }, false) => "deletion_failed",
         (CallKind::Wakeups { .. }, true) => "wakeups_changed",
         (CallKind::Wakeups { .. }, false) => "wakeups_failed",
+        (CallKind::Rotate { .. }, true) => "rotated",
+        (CallKind::Rotate { .. }, false) => "rotation_failed",
         (CallKind::Change { .. }, true) => "changed",
         (CallKind::Change { .. }, false) => "change_failed",
     }

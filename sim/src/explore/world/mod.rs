@@ -11,8 +11,11 @@ mod over;
 mod ports;
 mod questions;
 mod queue;
+mod reading;
+mod rotation;
 mod runs;
 mod screen;
+mod slots;
 mod steers;
 mod store;
 mod take;
@@ -35,8 +38,11 @@ use deletion::Deletion;
 use outside::Outside;
 use questions::QuestionModel;
 use queue::QueueModel;
+use reading::Reader;
+use rotation::Rotation;
 use runs::{AgentModel, RunModel};
 use screen::Client;
+use slots::SlotModel;
 use steers::SteerModels;
 use store::Store;
 use trace::Trace;
@@ -72,7 +78,10 @@ pub struct World<G: Guards> {
     wakeups: Option<Box<WakeupModel>>,
     outside: Outside,
     deletion: Deletion,
+    rotation: Rotation,
     client: Option<Box<Client>>,
+    slots: Option<Box<SlotModel>>,
+    reader: Reader,
     budget: Budget,
     /// No part of the state.
     trace: Option<Box<Trace>>,
@@ -93,7 +102,7 @@ impl<G: Guards> World<G> {
         Self {
             conditions,
             now: START,
-            lineage: session(Revision::new(1)),
+            lineage: session(SessionId::new(1), Revision::new(1)),
             store: Store::new(),
             runs: SmallVec::new(),
             agents: SmallVec::new(),
@@ -103,7 +112,10 @@ impl<G: Guards> World<G> {
             wakeups: conditions.wakeups.then(Box::default),
             outside: Outside::default(),
             deletion: Deletion::default(),
+            rotation: Rotation::default(),
             client: Client::new(conditions),
+            slots: SlotModel::new(conditions),
+            reader: Reader::default(),
             budget,
             trace: None,
         }
@@ -158,6 +170,15 @@ impl<G: Guards> Hash for World<G> {
         if self.conditions.deletes {
             (self.deletion, self.store.is_deleted).hash(state);
         }
+        if self.conditions.rotates {
+            (self.rotation, self.store.is_rotated).hash(state);
+        }
+        if let Some(slots) = &self.slots {
+            slots.hash(state);
+        }
+        if self.conditions.reads {
+            self.reader.hash(state);
+        }
         if let Some(client) = &self.client {
             client.hash(state);
         }
@@ -168,6 +189,6 @@ impl<G: Guards> Hash for World<G> {
     }
 }
 
-fn session<G: Guards>(revision: Revision) -> Lineage<G> {
-    Lineage::new(SessionId::new(1), revision, RunLimits::default())
+fn session<G: Guards>(session_id: SessionId, revision: Revision) -> Lineage<G> {
+    Lineage::new(session_id, revision, RunLimits::default())
 }

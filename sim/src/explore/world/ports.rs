@@ -22,6 +22,9 @@ impl<G: Guards> World<G> {
             PortCall::Store(run_id, call) => self.store_call(number(run_id), call),
             PortCall::Change { expected, .. } => self.change_called(expected),
             PortCall::Delete { run, expected, .. } => self.delete_called(run, expected),
+            PortCall::Rotate { run_id, expected, .. } => {
+                self.rotation_called(number(run_id), expected)
+            }
             PortCall::Queue(call) => self.queue_call(call),
             PortCall::Wakeups(call) => self.wakeup_call(call),
             PortCall::Worker(run_id, call) => self.worker_call(number(run_id), call),
@@ -30,9 +33,8 @@ impl<G: Guards> World<G> {
                 self.run(number(run_id)).due = Due::Nothing;
                 Ok(())
             }
-            PortCall::Release(Release::Payloads(_) | Release::Slot(_)) | PortCall::TellCache(_) => {
-                Ok(())
-            }
+            PortCall::Release(Release::Slot(run_id)) => self.release_slot(run_id),
+            PortCall::Release(Release::Payloads(_)) | PortCall::TellCache(_) => Ok(()),
             PortCall::Announce(announcement) => self.announce(cause, announcement),
         }
     }
@@ -194,6 +196,11 @@ impl<G: Guards> World<G> {
                 Ok(())
             }
             Announcement::Deletion { answer, .. } => self.deletion_answered(answer),
+            Announcement::Rotated { run_id, .. } => self.rotated(number(run_id)),
+            Announcement::RotationRefused { run_id } => {
+                self.rotation_refused(number(run_id));
+                Ok(())
+            }
             Announcement::Steer { ask, answer, .. } => self.steer_answered(ask, answer),
             Announcement::Queue { ask, answer } => self.queue_answered(ask, answer),
             Announcement::Idle => {
@@ -235,7 +242,7 @@ impl<G: Guards> World<G> {
             model.start = start;
         }
         self.screen_told_start(run, answer);
-        Ok(())
+        self.slot_told(run, answer)
     }
 
     fn stop_answered(

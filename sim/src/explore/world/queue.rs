@@ -35,6 +35,8 @@ pub(super) struct QueueModel {
     slot_due: bool,
     /// Whether something happened that is good for one attempt (STR-12).
     is_triggered: bool,
+    /// Whether that is the end of a hold by a user.
+    is_resumed: bool,
     /// Whether a Stop was accepted while entries waited.
     is_held: bool,
     /// Removals and ends of the hold without answer.
@@ -65,6 +67,9 @@ impl<G: Guards> World<G> {
 
     pub(super) fn queue_faults(&self, choices: &mut Vec<Choice>) {
         if self.queue.head_due.is_some() {
+            if self.conditions.slots {
+                return;
+            }
             choices.push(Choice::StartHeadBusy);
             choices.push(Choice::StartHeadStale);
         }
@@ -101,7 +106,8 @@ impl<G: Guards> World<G> {
 
     /// The drain starts the head, whose agent and slot are there.
     pub(super) fn start_head(&mut self) -> Result<(), Broken> {
-        self.ask_head(FACTS)
+        let slot = self.slot_of(self.last_run() + 1);
+        self.ask_head(StartFacts { slot, ..FACTS })
     }
 
     /// The drain finds no slot for the head (STR-13): it keeps its place.
@@ -131,7 +137,13 @@ impl<G: Guards> World<G> {
         self.queue.slot_due = false;
         self.queue.is_triggered = true;
         self.wakeup_slot_freed();
-        self.feed(Cause::Nobody, Input::QueueTriggered)
+        self.feed(Cause::Nobody, Input::QueueTriggered)?;
+        self.pass_slot()
+    }
+
+    /// The driver will be told of a free slot.
+    pub(super) fn slot_is_free(&mut self) {
+        self.queue.slot_due = true;
     }
 
     pub(super) fn queue_answered(&mut self, ask: AskId, answer: QueueAnswer) -> Result<(), Broken> {
@@ -155,6 +167,7 @@ impl<G: Guards> World<G> {
             QueueAnswer::Resumed { .. } => {
                 self.queue.is_held = false;
                 self.queue.is_triggered = true;
+                self.queue.is_resumed = !self.store.queue.is_empty();
                 ensure(self.store.held.is_none(), "LIFE-07", || {
                     "the hold is called ended, and it is stored".to_owned()
                 })
@@ -183,7 +196,11 @@ impl<G: Guards> World<G> {
 
     /// An idle transition is good for one attempt.
     pub(super) fn queue_triggered(&mut self) {
-        self.queue.is_triggered = !self.store.queue.is_empty() || self.is_appending_message();
+        // Without a slot a message that waited for the settlement is queued in this very step.
+        let is_waiting = |model: &RunModel| model.start == StartModel::Waiting;
+        let is_next = self.conditions.slots && self.runs.iter().any(is_waiting);
+        self.queue.is_triggered =
+            !self.store.queue.is_empty() || self.is_appending_message() || is_next;
     }
 
     /// A Stop was accepted: what waits is held (STR-18).
@@ -191,9 +208,16 @@ impl<G: Guards> World<G> {
         self.queue.is_held |= !self.store.queue.is_empty() || self.is_appending_message();
     }
 
+    /// A rotation moved what waits, which is held.
+    pub(super) fn queue_moved(&mut self) {
+        self.queue.is_triggered = false;
+        self.queue.is_held |= !self.store.queue.is_empty();
+    }
+
     /// A change of the queue was answered: without entries nothing is held.
     pub(super) fn queue_written(&mut self) {
         self.queue.is_held &= !self.store.queue.is_empty();
+        self.queue.is_resumed &= !self.store.queue.is_empty();
     }
 
     /// The settlement of a Stop stores the hold (STR-18).
@@ -226,7 +250,8 @@ impl<G: Guards> World<G> {
             }
         }
         let is_held = self.store.held.is_some() || self.lineage.queue().held().is_some();
-        ensure(self.store.queue.is_empty() || is_held, "STR-12", || {
+        let rule = if self.queue.is_resumed { "LIFE-07" } else { "STR-12" };
+        ensure(self.store.queue.is_empty() || is_held, rule, || {
             "messages wait, and nothing will start them".to_owned()
         })
     }
@@ -293,7 +318,7 @@ impl<G: Guards> World<G> {
         ensure(is_head, "STR-09", || {
             format!("message {entry} is started, {:?} wait", self.store.queue)
         })?;
-        self.queue.is_triggered = false;
+        (self.queue.is_triggered, self.queue.is_resumed) = (false, false);
         self.queue.head_due = Some(entry);
         if self.conditions.fault == Some(Fault::HeadRemovedFirst) {
             self.store.queue.remove(0);

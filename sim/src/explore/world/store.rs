@@ -28,6 +28,8 @@ pub(super) struct Store {
     pub(super) queue: SmallVec<[u8; FEW]>,
     /// Why nothing of it starts.
     pub(super) held: Option<Code>,
+    /// Everything of the session is that of its continuation.
+    pub(super) is_rotated: bool,
     /// Nothing is left but the tombstones of its runs (JRN-12).
     pub(super) is_deleted: bool,
     /// Calls without answer, in the order they were issued.
@@ -117,6 +119,10 @@ pub(super) enum CallKind {
     Wakeups {
         expected: Revision,
     },
+    /// The rotation to the continuation.
+    Rotate {
+        expected: Revision,
+    },
     /// A change of the record, worked out from the record as it was at `loaded`.
     Change {
         expected: Revision,
@@ -139,6 +145,7 @@ impl Store {
             key_used_by: None,
             queue: SmallVec::new(),
             held: None,
+            is_rotated: false,
             is_deleted: false,
             runs: SmallVec::new(),
             calls: SmallVec::new(),
@@ -201,6 +208,10 @@ impl Store {
                 Some(Written::Rows { first_seq, count: u32::from(count) })
             }
             CallKind::SaveLate { expected, is_fenced } => {
+                if fault == Some(Fault::SecondTerminalTaken) && self.run(run).terminal.is_some() {
+                    self.stored(run).terminal = Some(Outcome::Completed);
+                    return Some(self.commit(None));
+                }
                 let is_compared = fault != Some(Fault::SavedUncompared);
                 if is_compared && (is_fenced || !self.is_due(run, expected)) {
                     return None;
@@ -222,6 +233,11 @@ impl Store {
             CallKind::Delete { expected, run } => {
                 (expected == self.revision).then(|| self.delete(run, partial, fault))
             }
+            CallKind::Rotate { expected } => (expected == self.revision).then(|| {
+                self.is_rotated = true;
+                self.hold(Some(Code::SessionRotated));
+                self.commit(None)
+            }),
             CallKind::Wakeups { expected } | CallKind::Change { expected, .. } => {
                 (expected == self.revision).then(|| self.commit(None))
             }

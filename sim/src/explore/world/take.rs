@@ -1,6 +1,6 @@
 //! Taking a choice: the world acts, the machine steps, its effects reach the ports.
 
-use runwarden_protocol::ids::{AskId, ItemId, MessageId, PayloadId, PayloadRef, RunId};
+use runwarden_protocol::ids::{AskId, ItemId, MessageId, PayloadId, PayloadRef, RunId, SessionId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{ItemKind, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
@@ -60,6 +60,10 @@ impl<G: Guards> World<G> {
             Choice::StartHeadStale => self.start_head_stale()?,
             Choice::FreeSlot => self.free_slot()?,
             Choice::Delete => self.delete()?,
+            Choice::Rotate(run) => self.rotate(run)?,
+            Choice::OtherStart(session) => self.other_start(session)?,
+            Choice::OtherEnd(session) => self.other_end(session)?,
+            Choice::ReadPage => self.read_page()?,
             Choice::Screen(choice) => self.take_screen(choice)?,
             Choice::Wake => self.wake_here(None)?,
             Choice::WakeElsewhere => self.wake_elsewhere()?,
@@ -132,7 +136,8 @@ impl<G: Guards> World<G> {
         let number = self.runs.len() as u64;
         let (ask, run_id) = (AskId::new(number), RunId::new(number));
         let turn_id = MessageId::new(number);
-        let facts = StartFacts { key, when_busy, ..FACTS };
+        let slot = self.slot_of(self.last_run());
+        let facts = StartFacts { key, when_busy, slot, ..FACTS };
         let saving = (1..=self.last_run()).find(|run| self.store.is_settling(*run));
         if self.lineage.is_deleted() {
             return self.start_deleted(Start { ask, run_id, turn_id, facts });
@@ -280,6 +285,7 @@ impl<G: Guards> World<G> {
                 Some(Written::Commit { revision, terminal_seq }) => Some((revision, terminal_seq)),
                 Some(Written::Rows { .. }) | None => None,
             }),
+            CallKind::Rotate { .. } => PortAnswer::Rotated(revision),
             _ => PortAnswer::QueueCommitted(revision),
         };
         self.queue_written();
@@ -296,7 +302,12 @@ impl<G: Guards> World<G> {
         let is_admission = matches!(call.kind, CallKind::Admit { .. });
         let is_key_used = self.conditions.keyed && self.store.key_used_by.is_some();
         let partial = self.partial_of(run);
+        let first = self.store.run(run).terminal;
         let written = self.store.write(call, partial, self.conditions.fault);
+        let standing = self.store.run(run).terminal;
+        ensure(first.is_none() || standing == first, "JRN-08", || {
+            format!("run {run} ended {first:?}, and its journal takes {standing:?} behind that")
+        })?;
         ensure(!(is_admission && is_key_used && written.is_some()), "ADM-13", || {
             format!("run {run} is admitted under a key that had its turn")
         })?;
@@ -460,7 +471,8 @@ impl<G: Guards> World<G> {
         for agent in &mut self.agents {
             agent.is_closed = true;
         }
-        self.lineage = session(self.store.revision);
+        let session_id = SessionId::new(if self.store.is_rotated { 2 } else { 1 });
+        self.lineage = session(session_id, self.store.revision);
         self.find_wakeups();
         if let Some(trace) = &mut self.trace {
             trace.step(
@@ -475,6 +487,8 @@ impl<G: Guards> World<G> {
         self.crash_outside();
         self.crash_steers();
         self.crash_deletion();
+        self.crash_rotation();
+        self.crash_slots();
         self.crash_screen()?;
         if self.store.is_deleted {
             return Ok(());
@@ -518,7 +532,8 @@ impl<G: Guards> World<G> {
         out: &Outbox<Output>,
         reject: Option<&Reject>,
     ) {
-        let machine = format!("run/{}", self.lineage.session_id());
+        // One machine for the session and its continuation, named by the root.
+        let machine = format!("run/{}", SessionId::new(1));
         if let Some(trace) = &mut self.trace {
             trace.step(self.now, &machine, input, out, reject);
         }

@@ -91,7 +91,7 @@ pub(super) const RACE_97: Scenario = Scenario {
             Variant::of::<v::StopLeavesQueue>("stop-leaves-queue", "STR-18"),
             Variant::of::<v::OvertakesQueue>("overtakes-queue", "ADM-17"),
             Variant::of::<v::HeldQueueStarts>("held-queue-starts", "STR-20"),
-            Variant::of::<v::ResumeStartsNothing>("resume-starts-nothing", "STR-12"),
+            Variant::of::<v::ResumeStartsNothing>("resume-starts-nothing", "LIFE-07"),
             Variant::of::<v::ResumedWhileBusy>("resumed-while-busy", "LIFE-03"),
         ],
     )

@@ -3,9 +3,9 @@
 use super::super::{Scenario, Variant};
 use super::steps::{
     ADMITTED, BEGUN, CONSTRUCTED, CRASHED, FIRST_ROW, INVOKED, LAUNCH, PRESSED, REGISTERED,
-    SECOND_ADMITTED, SETTLED, SPEAKING_RUN, STOPPED, TAKEN_OVER, WINDOW_OVER,
+    SECOND_ADMITTED, SECOND_QUEUED, SETTLED, SPEAKING_RUN, STOPPED, TAKEN_OVER, WINDOW_OVER,
 };
-use super::{SHARED, SMALL, WEDGING, explored};
+use super::{QUEUEING, SHARED, SMALL, WEDGING, explored};
 use crate::explore::{Budget, Conditions, Fault};
 use crate::variants as v;
 
@@ -97,6 +97,19 @@ pub(super) const SCENARIOS: &[Scenario] = &[
             &[
                 Variant::around("result-saved-over", "OWN-07", Fault::SavedUncompared),
                 Variant::around("old-epoch-accepted", "JRN-14", Fault::OldEpochAccepted),
+            ],
+        )
+    },
+    Scenario {
+        init: &[ADMITTED, LAUNCH, BEGUN, CONSTRUCTED, REGISTERED, INVOKED, SECOND_QUEUED],
+        budget: Budget { events: 0, ..SMALL },
+        conditions: Conditions { rotates: true, ..QUEUEING },
+        ..explored(
+            "RACE-34",
+            "rotation-and-the-ownership-key",
+            &[
+                Variant::of::<v::OwnerLeftBehind>("owner-left-behind", "OWN-06"),
+                Variant::of::<v::QueueForgotten>("queue-forgotten", "STR-19"),
             ],
         )
     },

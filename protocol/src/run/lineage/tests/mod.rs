@@ -4,6 +4,7 @@ mod deletions;
 mod flows;
 mod heal;
 mod queues;
+mod rotations;
 mod scope;
 mod steers;
 mod stops;
