@@ -4,7 +4,8 @@
 //! around model ports and chooses when each answer arrives. Neither decides anything here.
 
 use runwarden_protocol::ids::{
-    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, TurnId, WakeupId,
+    AgentId, AskId, PayloadId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, TurnId,
+    WakeupId,
 };
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{Outcome, Reason};

@@ -96,9 +96,7 @@ impl<G: Guards> Lineage<G> {
                 | Author::Change { .. }
                 | Author::Deletion
                 | Author::Rotation,
-            ) => {
-                true
-            }
+            ) => true,
             Some(Author::Run { .. }) | None => self.deletion.is_under_way(),
         };
         is_written || self.is_draining() || !self.line.is_empty()

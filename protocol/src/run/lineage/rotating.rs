@@ -10,7 +10,7 @@ use crate::run::admission::StartRefusal;
 use crate::run::guards::Guards;
 use crate::run::queue::{self, Queue};
 use crate::run::record::{self, Author};
-use crate::run::{ownership, rotation};
+use crate::run::{ownership, rotation, wakeups};
 use crate::wire::codes::Code;
 
 impl<G: Guards> Lineage<G> {
@@ -78,7 +78,10 @@ impl<G: Guards> Lineage<G> {
         let entry = &self.runs[i];
         let is_working =
             entry.worker.invoked().is_some() && entry.row.phase() == Some(Phase::Running);
-        is_working && self.deletion.is_none() && G::may_issue(self.gate(i))
+        // Wakeups stay with the session they were made for (STR-15).
+        let has_wakeups = self.wakeups().is_some_and(|wakeups| !wakeups.waiting().is_empty())
+            || self.is_wakeup_turn(entry.run_id);
+        is_working && !has_wakeups && self.deletion.is_none() && G::may_issue(self.gate(i))
     }
 
     fn drive_rotation(
@@ -129,14 +132,17 @@ impl<G: Guards> Lineage<G> {
         (self.trigger_due, self.put_off) = (false, false);
         let revision = self.record.revision();
         out.push(Output::SessionRotated { run_id, from, continuation, revision });
-        let (starts, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.line)
-            .into_iter()
-            .partition(|asked| matches!(asked, Asked::Start(_)));
-        self.line = others.into();
-        for asked in starts {
-            if let Asked::Start(start) = asked {
-                let refusal = StartRefusal::of(Code::SessionRotated);
-                self.answer_start(start, StartAnswer::Refused(refusal), out);
+        for asked in std::mem::take(&mut self.line) {
+            match asked {
+                Asked::Start(start) => {
+                    let refusal = StartRefusal::of(Code::SessionRotated);
+                    self.answer_start(start, StartAnswer::Refused(refusal), out);
+                }
+                Asked::Wake { ask, .. } => {
+                    let answer = wakeups::Answer::Elsewhere;
+                    out.push(Output::WakeupsAnswered { asks: vec![ask], answer });
+                }
+                Asked::Remove { .. } | Asked::Resume { .. } => self.line.push_back(asked),
             }
         }
     }
