@@ -577,3 +577,7 @@ pub fn fact(answer: PortAnswer) -> Input {
         PortAnswer::Exited(run_id) => Input::WorkerExited { run_id },
     }
 }
+
+#[cfg(test)]
+#[path = "dispatch_tests.rs"]
+mod tests;

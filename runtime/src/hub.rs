@@ -15,6 +15,7 @@ use runwarden_protocol::machine::{Machine, Outbox};
 use runwarden_protocol::run::cache::{self, Cache, Notice};
 use runwarden_protocol::run::lineage::{Lineage, RunLimits};
 use runwarden_protocol::run::slots::{self, SlotLimits, Slots};
+use runwarden_protocol::run::storage::Storage;
 use runwarden_protocol::session::project::Live;
 use runwarden_protocol::session::record::SessionHead;
 use runwarden_protocol::wire::structures::{ErrorData, SessionStatus};
@@ -40,6 +41,8 @@ pub struct HubConfig {
     pub slots: SlotLimits,
     /// Sessions that keep an agent between two turns (REG-13).
     pub agents_kept_max: u32,
+    /// Free bytes of the store below which new runs are refused (`disk_low`, LIM-05).
+    pub disk_low_bytes: u64,
     /// Build id of the server and its page (2.3).
     pub server_build: String,
     /// Agents by name; the first is the default.
@@ -80,6 +83,7 @@ struct Inner<W, S> {
     registries: Mutex<BTreeMap<PrincipalId, Arc<Mutex<Registry>>>>,
     slots: Mutex<Slots>,
     cache: Mutex<Cache>,
+    storage: Mutex<Storage>,
     flights: Mutex<KeptFlights>,
     next_payload: AtomicU64,
     next_ask: AtomicU64,
@@ -100,6 +104,7 @@ impl<W: World, S: Store> Hub<W, S> {
     pub fn new(world: W, store: S, config: HubConfig) -> Self {
         let slots = Slots::new(config.slots);
         let cache = Cache::new(config.agents_kept_max);
+        let storage = Storage::new(config.disk_low_bytes);
         let inner = Inner {
             world,
             store,
@@ -110,6 +115,7 @@ impl<W: World, S: Store> Hub<W, S> {
             registries: Mutex::default(),
             slots: Mutex::new(slots),
             cache: Mutex::new(cache),
+            storage: Mutex::new(storage),
             flights: Mutex::default(),
             next_payload: AtomicU64::new(1),
             next_ask: AtomicU64::new(1),
@@ -150,9 +156,8 @@ impl<W: World, S: Store> Hub<W, S> {
 
     /// Ends every run as the server stops (RST-12) and waits until each is announced.
     pub async fn end_runs(&self) {
-        let handles: Vec<_> = lock(&self.inner.sessions).handles.values().cloned().collect();
         let mut waits = Vec::new();
-        for handle in handles {
+        for handle in self.loaded() {
             let (done, ended) = async_channel::bounded(1);
             if handle.send(Message::EndRuns { done }) {
                 waits.push(ended);
@@ -175,8 +180,7 @@ impl<W: World, S: Store> Hub<W, S> {
         for peer in self.peers() {
             peer.server_stops();
         }
-        let handles: Vec<_> = lock(&self.inner.sessions).handles.values().cloned().collect();
-        for handle in handles {
+        for handle in self.loaded() {
             handle.send(Message::ServerStopping);
         }
     }
@@ -218,6 +222,16 @@ impl<W: World, S: Store> Hub<W, S> {
     /// The configuration.
     pub fn config(&self) -> &HubConfig {
         &self.inner.config
+    }
+
+    /// Whether the store has room.
+    pub(crate) fn storage(&self) -> MutexGuard<'_, Storage> {
+        lock(&self.inner.storage)
+    }
+
+    /// The sessions in memory.
+    pub(crate) fn loaded(&self) -> Vec<SessionHandle> {
+        lock(&self.inner.sessions).handles.values().cloned().collect()
     }
 
     /// Time now.
@@ -337,8 +351,7 @@ impl<W: World, S: Store> Hub<W, S> {
     /// Forgets a connection and its subscriptions (SND-26).
     pub fn detach(&self, peer: &Peer) {
         lock(&self.inner.peers).remove(&peer.id);
-        let handles: Vec<_> = lock(&self.inner.sessions).handles.values().cloned().collect();
-        for handle in handles {
+        for handle in self.loaded() {
             handle.send(Message::PeerGone { connection: peer.id });
         }
     }

@@ -15,6 +15,8 @@ pub mod outbound;
 pub mod ports;
 pub mod records;
 pub mod session;
+pub mod status;
+mod storage;
 pub mod worker;
 
 pub use draining::DrainTimes;

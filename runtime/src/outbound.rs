@@ -9,7 +9,7 @@ use async_tungstenite::tungstenite::Utf8Bytes;
 use runwarden_protocol::delivery::frame::EntityId;
 use runwarden_protocol::delivery::sender::{Input, Offer, Outcome, Output, Owed, SenderQueue};
 use runwarden_protocol::ids::{PayloadId, SessionId};
-use runwarden_protocol::instant::Instant;
+use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::machine::{Machine, Outbox};
 use runwarden_protocol::wire::close::Close;
 
@@ -31,6 +31,17 @@ struct State {
     heartbeat: bool,
     close: Option<Close>,
     waker: Option<Waker>,
+}
+
+/// What waits for the transport of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lag {
+    /// Frames.
+    pub frames: usize,
+    /// Their bytes.
+    pub bytes: usize,
+    /// How long the transport has taken none of those it was handed.
+    pub waiting: Duration,
 }
 
 /// What the driver of a connection has to do for its queue.
@@ -123,6 +134,13 @@ impl Outbound {
     /// Bytes of replies in the queue (ACT-15).
     pub fn reply_bytes(&self) -> usize {
         self.lock().queue.reply_bytes()
+    }
+
+    /// How far the connection is behind (OBS-02).
+    pub fn lag(&self, now: Instant) -> Lag {
+        let state = self.lock();
+        let queue = &state.queue;
+        Lag { frames: queue.frames(), bytes: queue.bytes(), waiting: queue.waiting(now) }
     }
 
     /// Whether nothing is queued or in flight.

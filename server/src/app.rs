@@ -10,6 +10,7 @@ use runwarden_protocol::instant::Duration;
 use runwarden_protocol::run::lineage::RunLimits;
 use runwarden_protocol::run::slots::SlotLimits;
 use runwarden_protocol::run::store_kind::StoreKind;
+use runwarden_protocol::wire::structures::ServerStatus;
 use runwarden_runtime::DrainTimes;
 use runwarden_runtime::connection;
 use runwarden_runtime::hub::{Hub, HubConfig, Principal};
@@ -144,12 +145,16 @@ async fn serve(
         runs: run_limits(&settings.limits),
         slots: slot_limits(&settings.limits),
         agents_kept_max: settings.limits.agents_kept_max,
+        disk_low_bytes: settings.limits.disk_low_bytes,
         server_build: assets.build().to_owned(),
         agents: default_first(agents),
         record_bytes_max: settings.limits.record_bytes_max,
         records,
     };
     let hub = Hub::new(world.clone(), store.clone(), config);
+    // Before a queue that waits is tried.
+    hub.measure_storage().await;
+    executor.spawn(hub.clone().watch_storage()).detach();
     let recovered = hub.recover().await.map_err(|error| AppError::Recovery(error.to_string()))?;
     tracing::info!(recovered, bound = %door.bound, "serving");
     state.note_address(door.bound).map_err(StartError::State)?;
@@ -245,6 +250,11 @@ impl SocketService for Service {
     fn ready(&self) -> BoxFuture<'static, bool> {
         let hub = self.hub.clone();
         Box::pin(async move { !hub.is_stopping() && hub.store().probe().await.is_ok() })
+    }
+
+    fn status(&self, asker: PrincipalId, sees_all: bool) -> BoxFuture<'static, ServerStatus> {
+        let hub = self.hub.clone();
+        Box::pin(async move { hub.status(asker, sees_all).await })
     }
 
     fn flight(

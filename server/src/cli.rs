@@ -46,6 +46,9 @@ pub struct DoctorArgs {
     /// Configuration file whose agents are tried [default: as of `serve`]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Token of the principal `operator`, to ask a running server with [default: the generated one]
+    #[arg(long, value_name = "T")]
+    pub token: Option<String>,
     /// Print one JSON object instead of text
     #[arg(long)]
     pub json: bool,
@@ -179,6 +182,7 @@ mod tests {
         let expected = DoctorArgs {
             state: Some(PathBuf::from("/s")),
             config: Some(PathBuf::from("/c")),
+            token: None,
             json: true,
         };
         assert_eq!(parse(arguments.map(OsString::from)).unwrap(), Command::Doctor(expected));

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod app;
+mod asking;
 pub mod assets;
 pub mod auth;
 pub mod cli;

@@ -6,6 +6,9 @@ use std::io::{self, ErrorKind, Seek, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
 
 /// Directories kept inside the state directory.
 pub const SUBDIRECTORIES: [&str; 3] = ["attachments", "logs", "trash"];
@@ -78,6 +81,17 @@ impl StateDirError {
     }
 }
 
+/// The lease of an exclusive store: which server holds the lock of its directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Lease {
+    /// Where it listens; none before it does.
+    pub address: Option<SocketAddr>,
+    /// Its process.
+    pub process_id: Option<u32>,
+    /// Unix milliseconds at which it took the directory, or began to listen.
+    pub since_ms: Option<u64>,
+}
+
 /// A state directory that this process alone uses until the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct StateDir {
@@ -103,8 +117,10 @@ impl StateDir {
             .open(&lock_path)
             .map_err(|error| StateDirError::new(&lock_path, error))?;
         match lock.try_lock() {
-            // What the server before noted.
-            Ok(()) => lock.set_len(0).map_err(|error| StateDirError::new(&lock_path, error))?,
+            // What the server before noted goes.
+            Ok(()) => {
+                note(&lock, None).map_err(|error| StateDirError::new(&lock_path, error))?;
+            }
             Err(TryLockError::WouldBlock) => {
                 return Err(StateDirError::Locked { path: path.to_owned() });
             }
@@ -144,12 +160,8 @@ impl StateDir {
     /// # Errors
     /// [`StateDirError`] when it cannot be written.
     pub fn note_address(&self, address: SocketAddr) -> Result<(), StateDirError> {
-        let write = |mut lock: &File| {
-            lock.set_len(0)?;
-            lock.rewind()?;
-            writeln!(lock, "{address}")
-        };
-        write(&self.lock).map_err(|error| StateDirError::new(&self.path.join(LOCK), error))
+        note(&self.lock, Some(address))
+            .map_err(|error| StateDirError::new(&self.path.join(LOCK), error))
     }
 
     /// The diagnostic logs.
@@ -189,13 +201,36 @@ pub fn is_in_use(path: &Path) -> Result<bool, StateDirError> {
 /// # Errors
 /// [`StateDirError`] says what to do.
 pub fn address_of(path: &Path) -> Result<Option<SocketAddr>, StateDirError> {
+    Ok(lease_of(path)?.and_then(|lease| lease.address))
+}
+
+/// The lease on this directory; none when no server uses it.
+///
+/// # Errors
+/// [`StateDirError`] says what to do.
+pub fn lease_of(path: &Path) -> Result<Option<Lease>, StateDirError> {
     if !is_in_use(path)? {
         return Ok(None);
     }
     let lock_path = path.join(LOCK);
-    let text = fs::read_to_string(&lock_path)
-        .map_err(|source| StateDirError::Unusable { path: lock_path, source })?;
-    Ok(text.trim_end().parse().ok())
+    let unusable = |source| StateDirError::Unusable { path: lock_path.clone(), source };
+    let text = fs::read_to_string(&lock_path).map_err(unusable)?;
+    let mut words = text.split_ascii_whitespace();
+    // A server of another build may have noted less.
+    Ok(Some(Lease {
+        address: words.next().and_then(|word| word.parse().ok()),
+        process_id: words.next().and_then(|word| word.parse().ok()),
+        since_ms: words.next().and_then(|word| word.parse().ok()),
+    }))
+}
+
+/// What the server that uses the directory noted in its lock: address, process and time, on one line.
+fn note(mut lock: &File, address: Option<SocketAddr>) -> io::Result<()> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let address = address.map_or_else(|| "-".to_owned(), |address| address.to_string());
+    lock.set_len(0)?;
+    lock.rewind()?;
+    writeln!(lock, "{address} {} {since}", std::process::id())
 }
 
 /// The default place: `$XDG_STATE_HOME/runwarden`, else `~/.local/state/runwarden`, from the values of
@@ -283,9 +318,13 @@ mod tests {
             let address = address.parse().unwrap();
             state.note_address(address).unwrap();
             assert_eq!(address_of(base.path()).unwrap(), Some(address));
+            let lease = lease_of(base.path()).unwrap().unwrap();
+            assert_eq!(lease.process_id, Some(std::process::id()));
+            assert!(lease.since_ms.is_some_and(|since| since > 1_700_000_000_000));
         }
         drop(state);
         assert_eq!(address_of(base.path()).unwrap(), None, "the server is gone");
+        assert_eq!(lease_of(base.path()).unwrap(), None, "and its lease");
         let _state = StateDir::open(base.path()).unwrap();
         assert_eq!(address_of(base.path()).unwrap(), None, "what another one noted is gone");
     }

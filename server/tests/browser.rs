@@ -26,7 +26,8 @@ const OF_MODULES: [&str; 6] = [
 const OF_THE_PAGE: [&str; 1] = ["page.test.mjs"];
 
 /// Tests of the page and the server together.
-const OF_BOTH: [&str; 7] = [
+const OF_BOTH: [&str; 8] = [
+    "ended.test.mjs",
     "queue.test.mjs",
     "steer.test.mjs",
     "journey.test.mjs",
@@ -64,7 +65,8 @@ fn the_modules_of_the_page() {
 fn the_page_in_a_browser() {
     let Some((node, folder, chromium)) = browser() else { return };
     let of_both = |test: &str| {
-        let server = Setup::fresh().config(AGENTS).start();
+        let limits = if test == "ended.test.mjs" { "[limits]\nrun_max = 2000\n" } else { "" };
+        let server = Setup::fresh().config(&format!("{limits}{AGENTS}")).start();
         let url = format!("http://{}/#token={}", server.address, server.token);
         run(node_tests(&node, &folder, &[test])
             .env("CHROMIUM", &chromium)

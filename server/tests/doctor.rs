@@ -184,7 +184,18 @@ fn what_a_killed_server_left_is_found_without_touching_it() {
     let (report, code) = examined(setup.state());
     assert_eq!((&report["ok"], code), (&json!(false), Some(1)), "{report}");
     let content = &report["state"]["sessions"]["found"]["content"];
-    assert_eq!(content["unsettled"], json!([{"session_id": session, "run_id": view.run}]));
+    let left = &content["unsettled"][0];
+    assert_eq!((&left["session_id"], &left["run_id"]), (&json!(session), &json!(view.run)));
+    assert!(left["last_seq"].as_u64() >= Some(view.seq), "{left}");
+    let (looked, last, started) = (
+        report["state"]["looked_at"].as_u64(),
+        left["last_event_at"].as_u64(),
+        left["started_at"].as_u64(),
+    );
+    assert!(started > Some(1_700_000_000_000) && started < last && last < looked, "{report}");
+    assert_eq!((&report["state"]["lease"], &report["live"]), (&Value::Null, &Value::Null));
+    let text = String::from_utf8(doctor(setup.state(), &[]).stdout).unwrap();
+    assert!(text.contains(&format!("{} of {session}, pending for ", view.run)), "{text}");
     assert_eq!(content["is_closed"], false);
     let found = finding(&report, "runs without settlement");
     assert!(found["advice"].as_str().unwrap().contains("start the server"), "{found}");
@@ -208,6 +219,17 @@ fn beside_a_running_server_it_reads_what_is_committed() {
     assert_eq!(report["state"]["server_running"], true);
     assert_eq!(report["state"]["sessions"]["found"]["content"]["unsettled_total"], 1);
     assert_eq!(report["notes"], json!(["runs going on: 1"]));
+    let lease = &report["state"]["lease"];
+    assert_eq!(lease["process_id"], server.process_id());
+    assert_eq!(lease["address"], json!(server.address));
+    assert!(lease["since_ms"].as_u64() <= report["state"]["looked_at"].as_u64(), "{lease}");
+    let run = &report["live"]["status"]["runs"][0];
+    assert_eq!((&run["run_id"], &run["phase"]), (&json!(view.run), &json!("running")));
+    let text = String::from_utf8(doctor(server.state(), &[]).stdout).unwrap();
+    let id = server.process_id();
+    assert!(text.contains(&format!("running, process {id}, for ")), "{text}");
+    assert!(text.contains(&format!("{} of {session}, running for ", view.run)), "{text}");
+    assert!(text.contains("connections     1"), "{text}");
     let after = everything(server.state());
     assert_eq!(names(&after), names(&before));
     for name in ["sessions.db", "errors.db", "token", "lock"] {
@@ -216,6 +238,56 @@ fn beside_a_running_server_it_reads_what_is_committed() {
     }
     assert_eq!(client.stop(&session, &view.run)["outcome"], "accepted");
     assert_eq!(client.follow(&mut view), "cancelled");
+}
+
+#[test]
+fn a_run_that_is_being_cancelled_is_told_with_its_age() {
+    let server = Server::start();
+    let mut client = Client::connect(&server);
+    let session = client.new_session();
+    let mut view = client.prompt(&session, "/wedge");
+    client.wait_for("the call", |frame| frame.is("run_status", "phase", "running"));
+    let request = client.send("stop_run", json!({"session_id": session, "run_id": view.run}));
+    assert_eq!(client.reply(&request).data["outcome"], "accepted");
+    let (report, code) = examined(server.state());
+    let run = &report["live"]["status"]["runs"][0];
+    assert_eq!((&run["phase"], &run["wedged"]), (&json!("cancelling"), &json!(false)), "{report}");
+    assert_eq!(code, Some(0), "the server ends it by itself: {report}");
+    let told = format!("run {} is on its way to its end: cancelling for ", view.run);
+    let notes = report["notes"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note.as_str().unwrap().starts_with(&told)), "{report}");
+    assert_eq!(client.follow(&mut view), "cancelled");
+}
+
+#[test]
+fn a_server_that_cannot_be_asked_is_said_to_be_so() {
+    let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+    let config = format!("[[principal]]\nname = 'ada'\nrole = 'owner'\ntoken_sha256 = '{hash}'\n");
+    let server = Setup::fresh().config(&config).flags(&["--token", "to"]).start();
+    let (report, code) = examined(server.state());
+    assert_eq!((&report["ok"], code), (&json!(true), Some(0)), "{report}");
+    assert_eq!(report["live"]["status"], Value::Null);
+    assert!(report["notes"][0].as_str().unwrap().contains("--token"), "{report}");
+    for (token, problem) in [("to", None), ("wrong", Some("401"))] {
+        let output = doctor(server.state(), &["--json", "--token", token]);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let said = report["live"]["problem"].as_str();
+        assert_eq!(
+            said.is_some_and(|said| said.contains(problem.unwrap_or(""))),
+            problem.is_some(),
+            "{report}"
+        );
+        assert_eq!(report["live"]["status"]["state"] == "open", problem.is_none());
+    }
+}
+
+/// A disk that is nearly full is a finding, in a server that runs on.
+#[test]
+fn too_little_free_space_wants_doing() {
+    let server = Setup::fresh().config("[limits]\ndisk_low = 17592186044416\n").start();
+    let (report, code) = examined(server.state());
+    assert_eq!(code, Some(1), "{report}");
+    assert!(finding(&report, "disk")["advice"].as_str().unwrap().contains("make room"));
 }
 
 #[test]

@@ -95,6 +95,7 @@ impl Registry {
             .with::<run::worker::Worker>("run/worker")
             .with::<run::slots::Slots>("slots")
             .with::<run::cache::Cache>("cache")
+            .with::<run::storage::Storage>("storage")
             .with::<journal::run_journal::RunJournal>("journal/run")
             .with::<journal::text_merge::TextMerge>("journal/text_merge")
             .with::<journal::turn_journal::TurnJournal>("journal/turn")

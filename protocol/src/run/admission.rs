@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Phase;
 use super::guards::Guards;
 use super::predicates::{Blocked, may_attach};
+use super::storage::STORAGE_RETRY_MS;
 use crate::ids::{Revision, RunId};
 use crate::wire::actions::WhenBusy;
 use crate::wire::codes::Code;
@@ -100,9 +101,6 @@ pub enum Admission {
     /// Line 19: reserve, after reclaiming this run's row, if one is named.
     Admitted(Option<RunId>),
 }
-
-/// Retry hint of a store that is low on space.
-const STORAGE_RETRY_MS: u32 = 30_000;
 
 /// Answers a start by table A, for a session at this revision.
 pub fn table_a<G: Guards>(

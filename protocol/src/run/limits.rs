@@ -18,6 +18,12 @@ pub const UNSETTLED_RETRY: Duration = Duration::from_secs(30);
 pub const PENDING_GRACE: Duration = Duration::from_secs(30);
 /// A run whose agent produced nothing for this long is ended (AGENT_SILENCE_MAX).
 pub const AGENT_SILENCE_MAX: Duration = Duration::from_secs(600);
+/// An effect that is not answered within this time has failed (EFFECT_DEADLINE).
+pub const EFFECT_DEADLINE: Duration = Duration::from_secs(20);
+/// The row of a stopped run is gone within this time (STOP_FREE, STOP-20).
+pub const STOP_FREE: Duration = Duration::from_secs(12);
+/// A run whose agent is not there after this time is reported as wedged; the slowest agents load a conversation.
+pub const START_SLOW_AFTER: Duration = Duration::from_secs(300);
 /// Stops of one run that wait for one answer.
 pub const STOPS_WAITING_MAX: usize = 64;
 /// Changes of a session that wait until the one before was answered.

@@ -5,7 +5,7 @@
 //! [`pending`] (5.7), [`steer`] (5.8), [`queue`] (5.10), [`record`], [`questions`], [`wakeups`]
 //! and [`deletion`]. The run journal is in
 //! [`crate::journal`]. Of the whole process, [`slots`] counts the runs and [`cache`] orders the agents that
-//! sessions keep.
+//! sessions keep; [`storage`] says whether the store has room for more.
 //! [`predicates`] holds the three named predicates, [`admission`] table A, [`recovery`] what becomes of a run
 //! that is found dead, [`guards`] every decision a
 //! faulty variant may override.
@@ -15,6 +15,7 @@ pub mod cache;
 pub mod changes;
 pub mod deletion;
 pub mod guards;
+pub mod layer;
 pub mod limits;
 pub mod lineage;
 pub mod ownership;
@@ -31,6 +32,7 @@ pub mod settlement;
 pub mod slots;
 pub mod steer;
 pub mod stop;
+pub mod storage;
 pub mod store_kind;
 pub mod wakeups;
 pub mod worker;

@@ -97,6 +97,7 @@ fn stored(message_id: MessageId, predecessor: Option<MessageId>, body: String) -
         usage: None,
         items: Vec::new(),
         marker: None,
+        reason: None,
         session_revision: Revision::new(1),
     }
 }

@@ -79,6 +79,7 @@ mod tests {
                 Outcome::Cancelled => Marker::Cancelled,
                 _ => Marker::Interrupted,
             }),
+            reason: None,
             session_revision: Revision::new(number),
         }
     }

@@ -71,6 +71,10 @@ pub fn row(stored: &StoredRow, head: &SessionHead) -> Row {
         };
         extra.insert("marker".to_owned(), json!(name));
     }
+    if let Some(reason) = stored.reason {
+        extra.insert("reason".to_owned(), json!(reason.as_str()));
+        extra.insert("run_id".to_owned(), json!(stored.run_id.to_string()));
+    }
     Row {
         message_id: stored.message_id.to_string(),
         group_root: stored.message_id.to_string(),
@@ -180,7 +184,7 @@ pub fn manifest(head: &SessionHead, live: Live, parts: ManifestParts) -> Manifes
         chain_tail: parts.chain_tail[tail..].iter().map(|id| id.to_string()).collect(),
         chain_length: int(head.message_count),
         counts: BTreeMap::from([("messages".to_owned(), int(head.message_count))]),
-        features: BTreeMap::new(),
+        features: BTreeMap::from([("archived".to_owned(), head.archived)]),
         running: running
             .map(|run| (run.run_id.to_string(), int(run.last_seq.get())))
             .into_iter()

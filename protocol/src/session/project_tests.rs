@@ -2,9 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ids::{ItemId, Revision, SessionId};
-use crate::journal::row::ItemKind;
+use crate::journal::row::{ItemKind, JournalRow, RowEvent};
+use crate::session::context::{Speaker, message};
 use crate::session::record::Usage as StoredUsage;
-use crate::wire::structures::QuestionKind;
+use crate::session::settle::{self, AnswerFold, Ending};
+use crate::wire::structures::{QuestionKind, TerminalReason};
 
 const OWNER: PrincipalId = PrincipalId::new(1);
 
@@ -46,6 +48,7 @@ fn answer(items: Vec<StoredItem>) -> StoredRow {
         usage: Some(StoredUsage { input: Some(3), ..StoredUsage::UNKNOWN }),
         items,
         marker: None,
+        reason: None,
         session_revision: Revision::new(6),
     }
 }
@@ -111,8 +114,12 @@ fn a_marker_row_names_its_marker_and_a_pending_turn_is_a_user_row() {
         usage: Some(StoredUsage::default()),
         ..answer(Vec::new())
     };
-    let shown = row(&marker, &head());
+    let shown = row(&marker.clone(), &head());
     assert_eq!(Value::Object(shown.extra), json!({"marker": "interrupted"}));
+    let ended = StoredRow { reason: Some(TerminalReason::RunMax), ..marker };
+    let expected =
+        json!({"marker": "interrupted", "reason": "run_max", "run_id": "run_0000000000000001"});
+    assert_eq!(Value::Object(row(&ended, &head()).extra), expected);
     assert_eq!(shown.usage, None, "nothing of it is known");
     let pending = PendingTurn {
         turn_id: MessageId::new(20),
@@ -226,5 +233,82 @@ proptest! {
             prop_assert!(asked.prompt.starts_with(&shown.prompt));
             prop_assert_eq!(shown.marker.is_some(), shown.prompt != asked.prompt);
         }
+    }
+}
+
+/// Rows of a run that was stopped, of any kinds; each item has its own kind, and its words name it.
+fn stopped_rows() -> impl Strategy<Value = Vec<JournalRow>> {
+    let kinds = prop::sample::select(vec![
+        ItemKind::Thinking,
+        ItemKind::Interim,
+        ItemKind::Tool,
+        ItemKind::Compression,
+        ItemKind::Notice,
+        ItemKind::Text,
+    ]);
+    prop::collection::vec(kinds, 1..12).prop_map(|kinds| {
+        let rows = kinds.into_iter().zip(1_u64..);
+        rows.map(|(kind, number)| JournalRow {
+            run_id: RunId::new(1),
+            session_id: SessionId::new(4),
+            seq: Seq::new(number),
+            created_at: Instant::from_millis(number),
+            event: RowEvent::Content { item_id: ItemId::new(number), item_kind: kind },
+            body: match kind {
+                ItemKind::Text => format!("text{number} "),
+                ItemKind::Thinking | ItemKind::Interim => format!("hidden{number} "),
+                ItemKind::Tool | ItemKind::Compression | ItemKind::Notice => {
+                    json!({"output": format!("hidden{number}")}).to_string()
+                }
+            },
+        })
+        .collect()
+    })
+}
+
+proptest! {
+    /// STOP-11 [property]: what a stopped run leaves is a row that shows every item, also when it holds thinking and
+    /// tool records alone; a provider is sent its text only, and nothing of a row without text.
+    #[test]
+    fn a_partial_row_shows_every_record_and_sends_its_text_only(rows in stopped_rows()) {
+        let mut fold = AnswerFold::new();
+        for row in &rows {
+            fold.push(row).unwrap();
+        }
+        let ending = Ending {
+            run_id: RunId::new(1),
+            turn_id: MessageId::new(7),
+            outcome: Outcome::Cancelled,
+            marker: Some(EndMarker::Cancelled),
+            pending: None,
+            user_row_stored: true,
+            answer: fold.finish(),
+            row_ids: [MessageId::new(8), MessageId::new(9)],
+            head_id: None,
+            usage: StoredUsage::default(),
+            at: Instant::from_millis(9),
+            revision: Revision::new(6),
+        };
+        let stored = settle::rows(ending);
+        let partial = stored.iter().find(|row| row.role == Role::Assistant).expect("a partial row");
+        let shown = row(partial, &head());
+        prop_assert_eq!((shown.role, shown.status), (WireRole::Assistant, RowStatus::Cancelled));
+        let items = shown.extra["items"].as_array().expect("items");
+        prop_assert_eq!(items.len(), rows.len());
+        for (item, journaled) in items.iter().zip(&rows) {
+            let RowEvent::Content { item_kind, .. } = journaled.event else { unreachable!() };
+            let is_shown = match item_kind {
+                ItemKind::Text => item["chars"] == journaled.body.chars().count(),
+                ItemKind::Thinking | ItemKind::Interim => item["text"] == journaled.body.as_str(),
+                ItemKind::Tool | ItemKind::Compression | ItemKind::Notice => {
+                    item["value"].to_string().as_str() == journaled.body
+                }
+            };
+            prop_assert!(is_shown, "{item} of {journaled:?}");
+        }
+        let texts = rows.iter().filter(|row| row.body.starts_with("text"));
+        let said: String = texts.map(|row| row.body.as_str()).collect();
+        let sent = message(partial.role, partial.body.as_deref());
+        prop_assert_eq!(sent, (!said.is_empty()).then_some((Speaker::Assistant, &*said)));
     }
 }

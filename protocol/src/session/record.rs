@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::ids::{ItemId, MessageId, PrincipalId, Revision, RunId, Seq, SessionId, TurnId};
 use crate::instant::Instant;
-use crate::journal::row::{ItemKind, Outcome};
+use crate::journal::row::{ItemKind, Outcome, Reason};
 use crate::wire::codes::Code;
 
 /// Everything of a session but its rows.
@@ -165,6 +165,9 @@ pub struct StoredRow {
     pub items: Vec<StoredItem>,
     /// What a system row marks.
     pub marker: Option<Marker>,
+    /// Why the server ended the run of the row; read with it from the run's settlement, and not stored again.
+    #[serde(default, skip)]
+    pub reason: Option<Reason>,
     /// The commit that made or changed it last.
     pub session_revision: Revision,
 }

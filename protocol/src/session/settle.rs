@@ -162,6 +162,7 @@ pub fn rows(ending: Ending<'_>) -> Vec<StoredRow> {
         usage: None,
         items: Vec::new(),
         marker: None,
+        reason: None,
         session_revision: ending.revision,
     };
     if let Some(pending) = ending.pending

@@ -7,6 +7,7 @@ use super::close::Close;
 use super::codes::Code;
 use super::envelope::Received;
 use super::frames::Frame;
+use super::structures::ServerStatus;
 
 /// The schema of every action, frame, structure, code and close of protocol 1, as a JSON document.
 ///
@@ -19,6 +20,7 @@ pub fn schema() -> Value {
         "frame": from_server.subschema_for::<Frame>(),
         "code": from_server.subschema_for::<Code>(),
         "close": from_server.subschema_for::<Close>(),
+        "status": from_server.subschema_for::<ServerStatus>(),
     });
     let mut definitions = from_client.take_definitions(true);
     definitions.extend(from_server.take_definitions(true));

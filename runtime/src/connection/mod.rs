@@ -34,6 +34,7 @@ use crate::ports::{Store, World};
 use driver::Driver;
 pub use metered::Metered;
 pub use peer::Peer;
+pub(crate) use pushes::status as push_status;
 pub use reply::ReplyTo;
 
 /// Serves one accepted socket to its end. The 65th connection of a principal is closed before any frame

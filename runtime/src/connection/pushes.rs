@@ -30,8 +30,12 @@ pub(super) fn pong<W: World, S: Store>(hub: &Hub<W, S>, peer: &Peer) {
 
 /// Offers `status` with state stopping (ACT-10).
 pub(super) fn stopping<W: World, S: Store>(hub: &Hub<W, S>, peer: &Peer) {
-    let status = Status { state: ServerState::Stopping };
-    offer(hub, peer, FrameKey::Status, &Frame::Status(status));
+    status(hub, peer, ServerState::Stopping);
+}
+
+/// Offers `status` (KEEP-6).
+pub(crate) fn status<W: World, S: Store>(hub: &Hub<W, S>, peer: &Peer, state: ServerState) {
+    offer(hub, peer, FrameKey::Status, &Frame::Status(Status { state }));
 }
 
 /// Offers `reload_required` (2.3).

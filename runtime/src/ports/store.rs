@@ -40,6 +40,9 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Whether the store can be written now; for `/readyz`.
     fn probe(&self) -> impl Future<Output = Result<(), StoreFailure>> + Send;
 
+    /// Bytes that are free where the store writes (LIM-05).
+    fn free_bytes(&self) -> impl Future<Output = Result<u64, StoreFailure>> + Send;
+
     /// Appends rows to a run's journal under the next numbers (JRN-01). All or none are written.
     fn append(
         &self,

@@ -194,6 +194,9 @@ impl<W: World, S: Store> Driver<W, S> {
             self.show_row(run_id, seq, row, &body, &mut frames);
         }
         let now = self.hub.now();
+        if let Some(run) = self.runs.get_mut(&run_id) {
+            run.last_event_at = Some(now);
+        }
         for peer in self.subscribers.values() {
             peer.outbound.offer_all(now, &frames);
         }

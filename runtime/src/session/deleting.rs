@@ -161,6 +161,7 @@ impl Message {
             | Self::Evict
             | Self::Recover { .. }
             | Self::TakeFlight { .. }
+            | Self::Report { .. }
             | Self::EndRuns { .. } => {}
         }
     }

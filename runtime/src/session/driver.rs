@@ -32,6 +32,7 @@ use crate::hub::Hub;
 use crate::ports::agent::{ContextMessage, HandedSteer, QuestionReply};
 use crate::ports::store::{ChainTail, Committed, KeyUse, RunFacts};
 use crate::ports::{Agent, Store, StoreFailure, World};
+use crate::status::Quarantine;
 use crate::worker::{Call, Progress};
 
 /// A session without run and subscriber leaves memory after this time.
@@ -58,6 +59,8 @@ pub(super) struct Driver<W: World, S: Store> {
     pub(super) asks: BTreeMap<AskId, Waiting>,
     pub(super) changes: BTreeMap<AskId, PendingChange>,
     pub(super) subscribers: BTreeMap<runwarden_protocol::ids::ConnectionId, Arc<Peer>>,
+    /// Runs whose journals were found wanting.
+    pub(super) quarantine: Quarantine,
     /// Since when the queue's head waits for a slot.
     pub(super) slot_wanted_since: Option<Instant>,
     pub(super) item_version: u64,
@@ -80,6 +83,8 @@ pub(super) struct RunState {
     pub(super) context: Option<Vec<ContextMessage>>,
     pub(super) scene: Scene,
     pub(super) ring: VecDeque<RingFrame>,
+    /// When its last row was published.
+    pub(super) last_event_at: Option<Instant>,
     pub(super) usage: Usage,
     /// What was stored with the settlement, once that was issued.
     pub(super) settled_usage: Option<Usage>,
@@ -222,6 +227,7 @@ impl<W: World, S: Store> Driver<W, S> {
             asks: BTreeMap::new(),
             changes: BTreeMap::new(),
             subscribers: BTreeMap::new(),
+            quarantine: Quarantine::default(),
             slot_wanted_since: None,
             item_version: 0,
             shown_item: None,
@@ -383,6 +389,9 @@ impl<W: World, S: Store> Driver<W, S> {
                 // Nobody may wait any more.
                 let _ = reply.try_send(self.recording.flight(&self.machine));
             }
+            Message::Report { reply } => {
+                let _ = reply.try_send(self.report());
+            }
             Message::ErrorsChanged => self.count_errors(),
             Message::Evict => self.give_up_agent(),
             Message::Recover { run, done } => {
@@ -440,6 +449,7 @@ impl<W: World, S: Store> Driver<W, S> {
 
     fn carry_out(&mut self, mut out: Outbox<Output>) {
         for output in out.drain() {
+            tracing::trace!(session = %self.session_id, layers = output.layer_names(), ?output);
             match port_call(output) {
                 PortCall::Store(run_id, call) => self.call_store(run_id, call),
                 PortCall::Change { ask, expected, at } => self.commit_change(ask, expected, at),

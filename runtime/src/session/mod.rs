@@ -9,6 +9,7 @@ mod ports;
 mod questions;
 mod queue;
 mod recording;
+mod report;
 mod rewriting;
 mod settled;
 mod steers;
@@ -23,6 +24,7 @@ use runwarden_protocol::run::lineage::Lineage;
 use runwarden_protocol::session::record::SessionHead;
 use runwarden_protocol::wire::JsonObject;
 use runwarden_protocol::wire::actions::{KnownState, WhenBusy};
+use runwarden_protocol::wire::structures::RunReport;
 
 use crate::connection::ReplyTo;
 use crate::hub::Hub;
@@ -192,6 +194,11 @@ pub enum Message {
     TakeFlight {
         /// Takes it; none when it is off, or nothing happened.
         reply: Sender<Option<Flight<Lineage>>>,
+    },
+    /// The status of its runs is wanted.
+    Report {
+        /// Takes it.
+        reply: Sender<Vec<RunReport>>,
     },
     /// The open errors of the session changed.
     ErrorsChanged,

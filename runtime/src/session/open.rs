@@ -15,7 +15,7 @@ use runwarden_protocol::wire::frames::{
 };
 use runwarden_protocol::wire::limits::{CHAIN_TAIL_MAX, SCHEMA_VERSION, STREAM_STATE_BYTES_MAX};
 use runwarden_protocol::wire::structures::{
-    DetailField, EntityStatus, Item, Marker, NumberedFrame, RecoveryReason, Replay, ReplayState,
+    DetailField, EntityStatus, Item, Marker, NumberedFrame, RecoveryReason,
 };
 
 use super::announce::live_value;
@@ -25,6 +25,7 @@ use crate::frames::SharedFrame;
 use crate::ports::change::Choice;
 use crate::ports::store::{ChainTail, KeyRecord, ListErrors, RunFacts};
 use crate::ports::{Store, StoreFailure, World};
+use crate::status::replay_of;
 
 /// Error ids of a manifest.
 const ERROR_IDS_MAX: usize = 100;
@@ -180,7 +181,7 @@ impl<W: World, S: Store> Driver<W, S> {
             entity_id: run_id.to_string(),
             status: EntityStatus::Running,
             phase: row.map(|row| row.phase),
-            replay: replay(degraded),
+            replay: replay_of(degraded, None),
             stream_seq: int(run.scene.last_seq().get()),
             session_revision: int(self.machine.revision().get()),
             from_seq: deltas.as_ref().and(known_seq),
@@ -254,7 +255,7 @@ impl<W: World, S: Store> Driver<W, S> {
             key: key_fact,
             agent_available: self.hub.agent(&self.head.agent).is_some(),
             attachment_unknown,
-            storage_low: false,
+            storage_low: self.hub.is_storage_low(),
             slot,
             when_busy,
             is_head: false,
@@ -323,9 +324,4 @@ pub(super) fn items_of(scene: &Scene, run_id: RunId) -> Vec<Item> {
         }
     });
     items.collect()
-}
-
-pub(super) fn replay(degraded: bool) -> Replay {
-    let state = if degraded { ReplayState::Degraded } else { ReplayState::Complete };
-    Replay { state, reason: None }
 }

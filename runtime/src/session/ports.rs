@@ -456,6 +456,7 @@ impl RunState {
             context: None,
             scene: Scene::new(),
             ring: std::collections::VecDeque::new(),
+            last_event_at: None,
             usage: Usage::UNKNOWN,
             settled_usage: None,
             error: None,

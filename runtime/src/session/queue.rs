@@ -240,7 +240,7 @@ impl<W: World, S: Store> Driver<W, S> {
             key: KeyFact::Unused,
             agent_available: self.hub.agent(&self.head.agent).is_some(),
             attachment_unknown: false,
-            storage_low: false,
+            storage_low: self.hub.is_storage_low(),
             slot: self.acquire_slot(self.head.owner, run_id),
             when_busy: WhenBusy::Reject,
             is_head: true,

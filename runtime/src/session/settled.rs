@@ -7,14 +7,15 @@ use runwarden_protocol::session::scene::Scene;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::StreamState;
 use runwarden_protocol::wire::structures::{
-    EntityStatus, Replay, ReplayState, RunOutcome, Steer, SteerState,
+    EntityStatus, ReplayState, RunOutcome, Steer, SteerState,
 };
 
 use super::driver::{Driver, Event};
-use super::open::{items_of, replay};
+use super::open::items_of;
 use super::steers::state_of;
 use crate::connection::ReplyTo;
 use crate::ports::{Store, StoreFailure, World};
+use crate::status::replay_of;
 
 /// A `get_stream` that waits for the store.
 pub(super) struct Asked {
@@ -36,7 +37,8 @@ pub(super) struct Settled {
     last_seq: Seq,
     scene: Scene,
     steers: Vec<Steer>,
-    replay: Replay,
+    /// Why its journal cannot be trusted.
+    quarantine: Option<String>,
 }
 
 impl<W: World, S: Store> Driver<W, S> {
@@ -53,7 +55,11 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 
     /// A client that knows the last row is sent none again (ATT-07), any other one all items (SES-41).
-    pub(super) fn settled_read(&self, asked: Asked, read: Result<Option<Settled>, StoreFailure>) {
+    pub(super) fn settled_read(
+        &mut self,
+        asked: Asked,
+        read: Result<Option<Settled>, StoreFailure>,
+    ) {
         let Asked { reply, run_id, generation, known_seq } = asked;
         let settled = match read {
             Ok(Some(settled)) => settled,
@@ -66,8 +72,13 @@ impl<W: World, S: Store> Driver<W, S> {
                 return;
             }
         };
+        if let Some(reason) = &settled.quarantine {
+            self.quarantine.note(run_id, reason.clone());
+        }
         let last_seq = int(settled.last_seq.get());
-        let is_complete = settled.replay.state == ReplayState::Complete;
+        let is_cut = settled.scene.items_dropped() > 0;
+        let replay = replay_of(is_cut, settled.quarantine.as_deref());
+        let is_complete = replay.state == ReplayState::Complete;
         let known = known_seq.filter(|known| is_complete && *known == last_seq);
         let state = StreamState {
             request_id: reply.request_id(),
@@ -76,7 +87,7 @@ impl<W: World, S: Store> Driver<W, S> {
             entity_id: run_id.to_string(),
             status: entity_status(settled.outcome),
             phase: None,
-            replay: settled.replay,
+            replay,
             stream_seq: last_seq,
             session_revision: int(self.machine.revision().get()),
             from_seq: known,
@@ -100,7 +111,7 @@ async fn read<S: Store>(
     let Some(outcome) = facts.outcome else { return Ok(None) };
     let mut scene = Scene::new();
     let mut steers = Vec::new();
-    let mut is_sound = true;
+    let mut quarantine = None;
     loop {
         match store.journal(run_id, scene.last_seq()).await {
             Ok(page) => {
@@ -114,18 +125,13 @@ async fn read<S: Store>(
             }
             Err(StoreFailure::Quarantined { reason, .. }) => {
                 tracing::warn!(run = %run_id, reason, "the journal is quarantined");
-                is_sound = false;
+                quarantine = Some(reason);
                 break;
             }
             Err(failure) => return Err(failure),
         }
     }
-    let replay = if is_sound {
-        replay(scene.items_dropped() > 0)
-    } else {
-        Replay { state: ReplayState::Quarantined, reason: None }
-    };
-    Ok(Some(Settled { outcome, last_seq: facts.last_seq, scene, steers, replay }))
+    Ok(Some(Settled { outcome, last_seq: facts.last_seq, scene, steers, quarantine }))
 }
 
 /// The steers of a run as its rows tell them.

@@ -165,6 +165,23 @@ export class App {
     this.#lifecycle.remove(sessionId);
   }
 
+  /** Gives a session another title. */
+  renameSession(sessionId, title) {
+    this.#lifecycle.rename(sessionId, title);
+  }
+
+  /** Puts a session into the archive, or takes it out. */
+  archiveSession(sessionId, archived) {
+    this.#lifecycle.archive(sessionId, archived);
+  }
+
+  /** Lists the archive, or the sessions outside it. */
+  showArchive(shown) {
+    this.sessions.view(shown);
+    if (this.#live()) this.#listSessions(null, () => {});
+    this.#changed();
+  }
+
   /** Answers a question of the session on screen. */
   answer(question, answer) {
     this.#questions.answer(question, answer);
@@ -358,8 +375,9 @@ export class App {
   }
 
   #listSessions(cursor, done) {
-    const fields = { query: null, archived: null, cursor, limit: LIST_PAGE };
+    const fields = { query: null, archived: this.sessions.archive || null, cursor, limit: LIST_PAGE };
     this.connection.request("list_sessions", fields, ({ outcome, data }) => {
+      if (fields.archived !== (this.sessions.archive || null)) return done();
       if (outcome === "done") {
         this.sessions.page(data, cursor === null);
         for (const item of data.sessions) this.#updateOpen(item);

@@ -11,10 +11,19 @@ export class SessionList {
     this.loaded = false;
     this.degraded = false;
     this.cursor = null;
+    /** Whether the archive is shown, and not the sessions outside it. */
+    this.archive = false;
   }
 
   get items() {
-    return [...this.#items.values()].sort(newestFirst);
+    return [...this.#items.values()].filter((item) => this.#isShown(item)).sort(newestFirst);
+  }
+
+  /** Shows the archive, or the sessions outside it; its first page is still to come. */
+  view(archive) {
+    this.archive = archive;
+    this.loaded = false;
+    this.cursor = null;
   }
 
   get(sessionId) {
@@ -25,7 +34,7 @@ export class SessionList {
   page(data, first) {
     if (first) {
       const ids = new Set(data.sessions.map((item) => item.session_id));
-      for (const id of this.#items.keys()) if (!ids.has(id)) this.#items.delete(id);
+      for (const item of this.#items.values()) if (this.#isShown(item) && !ids.has(item.session_id)) this.#items.delete(item.session_id);
     }
     for (const item of data.sessions) this.put(item);
     this.loaded = true;
@@ -46,6 +55,10 @@ export class SessionList {
     this.#items.delete(sessionId);
     this.#gone.add(sessionId);
     if (this.#gone.size > GONE_MAX) this.#gone.delete(this.#gone.values().next().value);
+  }
+
+  #isShown(item) {
+    return Boolean(item.archived) === this.archive;
   }
 
   isGone(sessionId) {

@@ -40,7 +40,7 @@ function newRowEntry(row) {
   const version = `${row.content_revision}:${row.status}:${row.session_revision}`;
   if (row.role === "user") return { key: `row:${row.message_id}`, kind: "user", version, text: row.body ?? row.summary ?? "", createdAt: row.created_at, status: row.status, row };
   if (row.role === "assistant") return { key: `row:${row.message_id}`, kind: "answer", version, items: itemsOfRow(row), createdAt: row.created_at, status: row.status, row };
-  return { key: `row:${row.message_id}`, kind: "marker", version, marker: row.extra?.marker ?? null, text: row.body ?? row.summary ?? "", createdAt: row.created_at, row };
+  return { key: `row:${row.message_id}`, kind: "marker", version, marker: row.extra?.marker ?? null, reason: row.extra?.reason ?? null, text: row.body ?? row.summary ?? "", createdAt: row.created_at, row };
 }
 
 function sendingEntry(entry) {
@@ -63,10 +63,19 @@ function liveEntry(scene, projection) {
 function placeErrors(entries, errors) {
   const placed = [...entries];
   for (const record of errors) {
-    const entry = { key: `error:${record.error_id}`, kind: "error", version: record.error_id, record };
+    const reason = reasonOf(entries, record.operation_id);
+    const entry = { key: `error:${record.error_id}`, kind: "error", version: `${record.error_id}:${reason}`, record, reason };
     placed.splice(errorIndex(placed, record), 0, entry);
   }
   return placed;
+}
+
+/** Why the server ended this run, as its live end or a row of it says. */
+function reasonOf(entries, run) {
+  for (const { entityId, terminal, row } of entries) {
+    if (run !== null && (entityId ?? row?.extra?.run_id) === run) return terminal?.reason ?? row?.extra?.reason ?? null;
+  }
+  return null;
 }
 
 function errorIndex(entries, record) {

@@ -1,6 +1,7 @@
 //! `[limits]`: bounds an operator may change. The keys are the names the rules use.
 
 use runwarden_protocol::flight::{RECORD_BYTES_DEFAULT, RECORD_BYTES_MAX};
+use runwarden_protocol::run::storage::DISK_LOW_BYTES;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Unexpected};
 
@@ -16,6 +17,9 @@ const AGENTS_KEPT_MAX_MAX: u32 = 1_024;
 /// Fewest bytes of steps that are worth keeping.
 const RECORD_BYTES_MIN: usize = 16_384;
 
+/// Most free space that a server may be set to ask for, 16 TiB.
+const DISK_LOW_MAX: u64 = 1 << 44;
+
 /// Limits in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -29,6 +33,9 @@ pub struct Limits {
     /// Key `agent_silence_max`: how long an agent may produce nothing, in milliseconds (LIM-02).
     #[serde(rename = "agent_silence_max", deserialize_with = "time")]
     pub agent_silence_ms_max: u64,
+    /// Key `disk_low`: free bytes below which new runs are refused; 0 turns that off (LIM-05).
+    #[serde(rename = "disk_low", deserialize_with = "disk_low")]
+    pub disk_low_bytes: u64,
     /// Bytes of steps that the flight recorder keeps of a session; 0 turns it off.
     #[serde(deserialize_with = "record_bytes")]
     pub record_bytes_max: usize,
@@ -52,6 +59,7 @@ impl Default for Limits {
             agents_kept_max: 25,
             ask_timeout_ms: 120_000,
             agent_silence_ms_max: 600_000,
+            disk_low_bytes: DISK_LOW_BYTES,
             record_bytes_max: RECORD_BYTES_DEFAULT,
             run_ms_max: None,
             runs_max: 64,
@@ -85,6 +93,17 @@ fn record_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::
         Ok(fitting @ (0 | RECORD_BYTES_MIN..=RECORD_BYTES_MAX)) => Ok(fitting),
         _ => {
             let expected = format!("0, or {RECORD_BYTES_MIN} to {RECORD_BYTES_MAX} bytes");
+            Err(D::Error::invalid_value(Unexpected::Signed(value), &expected.as_str()))
+        }
+    }
+}
+
+fn disk_low<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let value = i64::deserialize(deserializer)?;
+    match u64::try_from(value) {
+        Ok(fitting @ 0..=DISK_LOW_MAX) => Ok(fitting),
+        _ => {
+            let expected = format!("0 to {DISK_LOW_MAX} bytes");
             Err(D::Error::invalid_value(Unexpected::Signed(value), &expected.as_str()))
         }
     }

@@ -1,6 +1,8 @@
-//! `runwarden doctor`: looks at the state directory without changing it, and tries each configured agent.
+//! `runwarden doctor`: looks at the state directory without changing it, asks the server that runs on it, and tries
+//! each configured agent.
 
 mod agents;
+mod live;
 mod report;
 mod state;
 mod text;
@@ -30,8 +32,10 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
         Ok(state) => state,
         Err(error) => return startup::report(&error),
     };
+    let address = state.lease.and_then(|lease| lease.address);
+    let live = address.map(|address| live::examine(&settings, address, args.token.as_deref()));
     let agents = agents::examine(&settings.agents);
-    let report = Report::new(state, agents);
+    let report = Report::new(state, live, agents);
     print(&report, args.json);
     if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(EXIT_FOUND) }
 }

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::agents::AgentReport;
+use super::live::LiveReport;
 use super::state::StateReport;
 
 /// Everything found.
@@ -16,6 +17,8 @@ pub(super) struct Report {
     pub(super) notes: Vec<String>,
     /// The state directory.
     pub(super) state: StateReport,
+    /// The running server; none when none listens.
+    pub(super) live: Option<LiveReport>,
     /// The agents, in the order of the configuration.
     pub(super) agents: Vec<AgentReport>,
 }
@@ -44,9 +47,16 @@ impl Finding {
 
 impl Report {
     /// The report of what was seen.
-    pub(super) fn new(state: StateReport, agents: Vec<AgentReport>) -> Self {
+    pub(super) fn new(
+        state: StateReport,
+        live: Option<LiveReport>,
+        agents: Vec<AgentReport>,
+    ) -> Self {
         let mut findings = state.findings();
+        findings.extend(live.iter().flat_map(LiveReport::findings));
         findings.extend(agents.iter().filter_map(AgentReport::finding));
-        Self { ok: findings.is_empty(), findings, notes: state.notes(), state, agents }
+        let mut notes = state.notes();
+        notes.extend(live.iter().flat_map(LiveReport::notes));
+        Self { ok: findings.is_empty(), findings, notes, state, live, agents }
     }
 }

@@ -3,11 +3,13 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
 use super::report::Finding;
-use crate::state_dir::{self, ERRORS_DB, SESSIONS_DB, StateDirError, TOKEN};
+use super::text;
+use crate::state_dir::{self, ERRORS_DB, Lease, SESSIONS_DB, StateDirError, TOKEN};
 use crate::store::inspect::{self, ErrorsFound, SessionsFound};
 
 /// Looks at the databases, when a server was started or ended in between.
@@ -22,6 +24,10 @@ pub(super) struct StateReport {
     pub(super) exists: bool,
     /// Whether a running server holds its lock.
     pub(super) server_running: bool,
+    /// The lease of that server.
+    pub(super) lease: Option<Lease>,
+    /// Unix milliseconds of this look.
+    pub(super) looked_at: u64,
     /// What lies in it, with the bytes of everything below, symbolic links not followed.
     pub(super) entries: Vec<Entry>,
     /// The session database.
@@ -61,6 +67,8 @@ pub(super) fn examine(path: &Path) -> Result<StateReport, StateDirError> {
         path: path.to_owned(),
         exists: path.exists(),
         server_running: false,
+        lease: None,
+        looked_at: now_ms(),
         entries: Vec::new(),
         sessions: FileReport::absent(),
         errors: FileReport::absent(),
@@ -71,7 +79,8 @@ pub(super) fn examine(path: &Path) -> Result<StateReport, StateDirError> {
     }
     report.entries = entries(path)?;
     for _ in 0..LOOKS_MAX {
-        report.server_running = state_dir::is_in_use(path)?;
+        report.lease = state_dir::lease_of(path)?;
+        report.server_running = report.lease.is_some();
         let served = report.server_running;
         report.sessions = FileReport::of(&path.join(SESSIONS_DB), |file| {
             inspect::sessions(file, served).map_err(|error| error.to_string())
@@ -116,6 +125,11 @@ fn bytes_below(path: &Path) -> u64 {
         }
     }
     bytes
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn is_exposed(token: &Path) -> bool {
@@ -197,10 +211,17 @@ impl StateReport {
         let content = self.sessions.found.as_ref().and_then(|found| found.content.as_ref());
         let Some(content) = content else { return };
         if content.unsettled_total > 0 && !self.server_running {
-            let named = content.unsettled.first().map_or("", |run| run.run_id.as_str());
+            let first = content.unsettled.first().map(|run| {
+                let old = text::age(self.looked_at.saturating_sub(run.started_at));
+                format!(", the oldest {} from {old} ago", run.run_id)
+            });
             findings.push(Finding::new(
                 "runs without settlement",
-                format!("{} left by a server that ended, first {named}", content.unsettled_total),
+                format!(
+                    "{} left by a server that ended{}",
+                    content.unsettled_total,
+                    first.unwrap_or_default()
+                ),
                 "start the server: it settles them before it listens",
             ));
         }

@@ -1,11 +1,11 @@
 use std::io;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use runwarden_protocol::flight::{FlightError, RecordingError};
 use runwarden_protocol::ids::SessionId;
 use runwarden_protocol::record::RecordError;
 
+use crate::asking::AskError;
 use crate::config::ConfigError;
 use crate::state_dir::StateDirError;
 
@@ -24,26 +24,9 @@ pub(super) enum ExportError {
     /// The server has the lock and does not listen yet.
     #[error("the server does not listen yet: try again")]
     Starting,
-    /// No token to ask with.
-    #[error(
-        "there is no generated token in {}: its principals are configured, so give the token of one with --token T",
-        path.display()
-    )]
-    NoToken {
-        /// The state directory.
-        path: PathBuf,
-    },
-    /// The token cannot be sent in a header.
-    #[error("--token must have visible ASCII characters only")]
-    Token,
     /// The server cannot be asked.
-    #[error("the server at {address} does not answer: {detail}")]
-    Unreachable {
-        /// Where it listens.
-        address: SocketAddr,
-        /// What went wrong.
-        detail: String,
-    },
+    #[error(transparent)]
+    Ask(#[from] AskError),
     /// The server refused.
     #[error("the server answers {status}: {text}")]
     Refused {

@@ -9,12 +9,14 @@ mod page;
 mod record;
 mod respond;
 mod router;
+mod status;
 mod upgrade;
 
 use std::sync::Arc;
 
 use async_tungstenite::WebSocketStream;
 use runwarden_protocol::ids::{PrincipalId, SessionId};
+use runwarden_protocol::wire::structures::ServerStatus;
 use runwarden_runtime::connection::Metered;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::agent::BoxFuture;
@@ -48,6 +50,9 @@ pub trait SocketService: Send + Sync + 'static {
 
     /// Whether actions are accepted and the store can be written; the answer of `/readyz`.
     fn ready(&self) -> BoxFuture<'static, bool>;
+
+    /// Runs and connections as `asker` may see them, of every session if `sees_all` (OBS-02).
+    fn status(&self, asker: PrincipalId, sees_all: bool) -> BoxFuture<'static, ServerStatus>;
 
     /// What the flight recorder has of a session, of `principal` alone if that is given.
     fn flight(

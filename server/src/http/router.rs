@@ -11,7 +11,7 @@ use smol::lock::SemaphoreGuardArc;
 
 use super::edge::Peer;
 use super::respond::{self, Body, text};
-use super::{Site, endpoints, page, record, upgrade};
+use super::{Site, endpoints, page, record, status, upgrade};
 
 /// A connection's place among those the server holds; the last clone frees it.
 #[derive(Clone, Debug)]
@@ -63,6 +63,10 @@ pub(super) async fn answer(
         "v1/logout" if request.method() == Method::POST => {
             endpoints::logout(&site, &view, &request).await
         }
+        "v1/status" if request.method() == Method::GET => {
+            status::answer(&site, &view, &request).await
+        }
+        "v1/status" => respond::wrong_method("GET"),
         "v1/login" | "v1/logout" => respond::wrong_method("POST"),
         "healthz" if is_read => text(StatusCode::OK, "ok"),
         "readyz" if is_read => endpoints::ready(&site).await,

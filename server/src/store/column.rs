@@ -4,7 +4,7 @@ use runwarden_protocol::ids::{
     MessageId, PrincipalId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, StoreId,
 };
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::Outcome;
+use runwarden_protocol::journal::row::{Outcome, Reason};
 use runwarden_protocol::session::record::Usage;
 use runwarden_protocol::wire::codes::Code;
 use rusqlite::Row;
@@ -92,6 +92,13 @@ pub(super) fn read_opt<T: Column>(row: &Row<'_>, name: &str) -> rusqlite::Result
 pub(super) fn read_outcome(row: &Row<'_>, name: &str) -> rusqlite::Result<Option<Outcome>> {
     row.get::<_, Option<String>>(name)?
         .map(|text| Outcome::from_name(&text).ok_or_else(|| unreadable(name, &text)))
+        .transpose()
+}
+
+/// Reads why a run ended.
+pub(super) fn read_reason(row: &Row<'_>, name: &str) -> rusqlite::Result<Option<Reason>> {
+    row.get::<_, Option<String>>(name)?
+        .map(|text| Reason::from_name(&text).ok_or_else(|| unreadable(name, &text)))
         .transpose()
 }
 

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use runwarden_protocol::ids::{RunId, Seq, SessionId};
-use rusqlite::{Connection, OpenFlags};
+use runwarden_protocol::instant::Instant;
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use serde::Serialize;
 
 use super::column::{Column, read};
@@ -56,13 +57,21 @@ pub struct SessionsContent {
     pub is_closed: bool,
 }
 
-/// A run without settlement.
+/// A run without settlement, with the turn that is pending for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftRun {
     /// Its session.
     pub session_id: String,
     /// The run.
     pub run_id: String,
+    /// Unix milliseconds at which its turn was accepted.
+    pub started_at: u64,
+    /// Number of the last row of its journal.
+    pub last_seq: u64,
+    /// Unix milliseconds of that row; none while it has none.
+    pub last_event_at: Option<u64>,
+    /// The outcome its journal already ends with, which the next start only has to settle.
+    pub ended_as: Option<&'static str>,
 }
 
 /// A run whose journal cannot be trusted.
@@ -205,10 +214,10 @@ fn content(connection: &Connection) -> rusqlite::Result<SessionsContent> {
         is_closed: meta::is_closed(connection)?,
         ..SessionsContent::default()
     };
-    for (run_id, session_id, ..) in journal::unsettled(connection)? {
+    for (run_id, session_id, _, last_seq) in journal::unsettled(connection)? {
         found.unsettled_total += 1;
         if found.unsettled.len() < RUNS_NAMED_MAX {
-            found.unsettled.push(left(session_id, run_id));
+            found.unsettled.push(left(connection, session_id, run_id, last_seq)?);
         }
     }
     find_quarantined(connection, &mut found)?;
@@ -227,15 +236,42 @@ fn find_quarantined(connection: &Connection, found: &mut SessionsContent) -> rus
         let Some(reason) = unsound else { continue };
         found.quarantined_total += 1;
         if found.quarantined.len() < RUNS_NAMED_MAX {
-            let LeftRun { session_id, run_id } = left(run.session_id, run_id);
+            let (session_id, run_id) = (run.session_id.to_string(), run_id.to_string());
             found.quarantined.push(Quarantined { session_id, run_id, reason });
         }
     }
     Ok(())
 }
 
-fn left(session_id: SessionId, run_id: RunId) -> LeftRun {
-    LeftRun { session_id: session_id.to_string(), run_id: run_id.to_string() }
+fn left(
+    connection: &Connection,
+    session_id: SessionId,
+    run_id: RunId,
+    last_seq: Seq,
+) -> rusqlite::Result<LeftRun> {
+    let millis = |at: Instant| at.as_millis();
+    let started_at = connection.query_row(
+        "SELECT started_at FROM runs WHERE run_id = ?1",
+        [run_id.to_column()],
+        |row| read(row, "started_at").map(millis),
+    )?;
+    let last_event_at = connection
+        .query_row(
+            "SELECT created_at FROM journal WHERE run_id = ?1 ORDER BY seq DESC LIMIT 1",
+            [run_id.to_column()],
+            |row| read(row, "created_at").map(millis),
+        )
+        .optional()?;
+    let ended_as = journal::terminal(connection, run_id)?.map(|(_, outcome)| outcome.as_str());
+    let (session_id, run_id) = (session_id.to_string(), run_id.to_string());
+    Ok(LeftRun {
+        session_id,
+        run_id,
+        started_at,
+        last_seq: last_seq.get(),
+        last_event_at,
+        ended_as,
+    })
 }
 
 fn faults(connection: &Connection) -> rusqlite::Result<Vec<String>> {

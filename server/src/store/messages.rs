@@ -9,7 +9,7 @@ use runwarden_runtime::ports::agent::{ContextMessage, ContextRole};
 use runwarden_runtime::ports::store::{ReadRows, RowPage};
 use rusqlite::{Connection, Row, named_params, params};
 
-use super::column::{Column, read, read_opt, read_outcome, read_usage, unreadable};
+use super::column::{Column, read, read_opt, read_outcome, read_reason, read_usage, unreadable};
 use super::fault::Fault;
 use super::sessions;
 
@@ -20,7 +20,8 @@ pub(super) fn page(connection: &Connection, wanted: &ReadRows) -> Result<RowPage
     let total = head.message_count;
     let end = wanted.before.unwrap_or(total).min(total);
     let mut statement = connection.prepare_cached(
-        "SELECT * FROM messages WHERE session_id = ?1 AND position < ?2
+        "SELECT *, (SELECT reason FROM runs WHERE runs.run_id = messages.run_id) AS reason
+         FROM messages WHERE session_id = ?1 AND position < ?2
          ORDER BY position DESC LIMIT ?3",
     )?;
     let mut stored = statement.query(params![
@@ -140,6 +141,7 @@ fn stored_row(row: &Row<'_>) -> rusqlite::Result<StoredRow> {
         usage: if row.get("has_usage")? { Some(read_usage(row)?) } else { None },
         items: serde_json::from_str(&items).map_err(|_| unreadable("items", &items))?,
         marker: marker.map(|name| marker_named(&name)).transpose()?,
+        reason: read_reason(row, "reason")?,
         session_revision: read(row, "session_revision")?,
     })
 }

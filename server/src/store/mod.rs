@@ -19,13 +19,14 @@ mod meta;
 mod open;
 mod queue;
 mod rewrite;
+mod room;
 mod schema;
 mod sessions;
 #[cfg(test)]
 mod tests;
 mod thread;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -66,6 +67,7 @@ pub struct SqliteStore {
 
 #[derive(Debug)]
 struct Shared {
+    path: PathBuf,
     store_id: StoreId,
     greatest_time: Arc<AtomicU64>,
     work: Sender<Work>,
@@ -102,7 +104,7 @@ fn open_in_boot(state_dir: &StateDir, boot_id: Option<&str>) -> Result<SqliteSto
     ];
     let threads = Mutex::new(threads);
     let store_id = identity.store_id;
-    let shared = Shared { store_id, greatest_time, work, reads, threads };
+    let shared = Shared { path, store_id, greatest_time, work, reads, threads };
     Ok(SqliteStore { shared: Arc::new(shared) })
 }
 
@@ -184,6 +186,11 @@ impl Store for SqliteStore {
         let at = self.greatest_time();
         self.write(1, false, None, move |connection| Ok(meta::set_greatest_time(connection, at)?))
             .await
+    }
+
+    async fn free_bytes(&self) -> Result<u64, StoreFailure> {
+        let path = self.shared.path.clone();
+        self.read(move |_| Ok(room::free_bytes(&path)?)).await
     }
 
     async fn append(&self, append: Append) -> Result<Persisted, StoreFailure> {

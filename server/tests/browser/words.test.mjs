@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { words } from "./modules.mjs";
 
-const { beginningOf, CHARS_SHOWN, contextFact, count, LINES_SHOWN, meaningOf, phaseText, SLOW_STOP_MS, usageFacts, windingText } = words;
+const { beginningOf, CHARS_SHOWN, contextFact, count, endedText, LINES_SHOWN, meaningOf, phaseText, SLOW_STOP_MS, usageFacts, windingText } = words;
 const lines = (count) => Array.from({ length: count }, (_, n) => `${n}`).join("\n");
 
 test("an option means what its own words say, and nothing where they say nothing", () => {
@@ -41,4 +41,11 @@ test("only what is known of a usage is told", () => {
   assert.equal(contextFact({ ...none, context_used: 900 }).text, "context 900");
   assert.deepEqual(contextFact({ ...none, context_used: 8_000, context_max: 32_000 }).share, 0.25);
   assert.deepEqual(contextFact({ ...none, context_used: 40_000, context_max: 32_000 }).share, 1);
+});
+
+test("each reason for which the server ends a run has words, and any other has none", () => {
+  for (const reason of ["shutdown", "worker_lost", "agent_silent", "run_max", "journal_full", "storage_failed"]) {
+    assert.match(endedText(reason), /^The (run|server) was .*\.$/, reason);
+  }
+  for (const reason of ["deleted", null, undefined, "toString"]) assert.equal(endedText(reason), null, String(reason));
 });

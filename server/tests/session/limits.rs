@@ -36,6 +36,8 @@ fn a_run_is_ended_at_its_greatest_age_with_what_it_said() {
     assert!(began.elapsed() >= Duration::from_millis(1_500));
     let answer = Stored::open(server.state()).messages(&session).remove(1);
     assert_eq!((answer.body.unwrap(), &*answer.status), (view.text(), "failed"));
+    let shown = client.history_page(&session)["rows"][1]["extra"].clone();
+    assert_eq!((&shown["reason"], &shown["run_id"]), (&json!("run_max"), &json!(view.run)));
     assert_takes_a_turn(&mut client, &session, &view);
 }
 

@@ -11,17 +11,23 @@ mod fake_openai;
 mod hostile_acp;
 mod limits;
 mod lists;
+#[path = "../support/polling.rs"]
+mod polling;
 mod processes;
 mod questions;
 mod queue;
 mod races;
+#[path = "../support/raw_http.rs"]
+mod raw_http;
 mod reconnect;
 mod repeated;
 mod rewriting;
 mod runs;
 mod silence;
+mod status;
 mod steer;
 mod stop;
 #[path = "../support/e2e.rs"]
 mod support;
+mod unsettled;
 mod windows;

@@ -18,6 +18,8 @@ use runwarden::shutdown::{Shutdown, Trigger};
 use runwarden::startup;
 use runwarden_protocol::ids::{PrincipalId, SessionId};
 use runwarden_protocol::instant::Instant;
+use runwarden_protocol::wire::frames::ServerState;
+use runwarden_protocol::wire::structures::{LagTotal, ServerStatus};
 use runwarden_runtime::ports::agent::BoxFuture;
 use runwarden_runtime::ports::store::{Login, StoreFailure};
 use runwarden_runtime::records::Recorded;
@@ -132,6 +134,12 @@ impl SocketService for Echo {
 
     fn ready(&self) -> BoxFuture<'static, bool> {
         Box::pin(async { true })
+    }
+
+    fn status(&self, _asker: PrincipalId, _sees_all: bool) -> BoxFuture<'static, ServerStatus> {
+        let (runs, connections, lag) = (Vec::new(), Vec::new(), LagTotal::default());
+        let state = ServerState::Open;
+        Box::pin(async move { ServerStatus { state, server_time: 0, runs, connections, lag } })
     }
 
     fn flight(

@@ -53,6 +53,8 @@ pub struct Bed<G: Guards = Rules> {
     pub agents_kept_max: u32,
     /// Bytes of steps that the flight recorder keeps of a session, of the next server that starts.
     pub record_bytes_max: usize,
+    /// Free bytes below which new runs are refused, of the next server that starts; with 0 it does not look.
+    pub disk_low_bytes: u64,
     host: Host,
     hub: Option<Hub<SimWorld<G>, ModelStore>>,
     clients: AtomicU32,
@@ -178,32 +180,42 @@ impl<G: Guards> Bed<G> {
             runs: self.limits,
             slots: self.slots,
             agents_kept_max: self.agents_kept_max,
+            disk_low_bytes: self.disk_low_bytes,
             server_build: "simulated".to_owned(),
             agents: vec![self.agents.factory(ports)],
             record_bytes_max: self.record_bytes_max,
             records: self.records.clone().map(|records| records as Arc<dyn RecordSink>),
         };
         let hub = Hub::new(world, store, config);
+        hub.measure_storage().await;
         hub.recover().await.expect("the model store can be read");
+        if self.disk_low_bytes > 0 {
+            self.executor.spawn(self.host, "storage", hub.clone().watch_storage());
+        }
         self.hub = Some(hub);
     }
 
     /// A new connection to the server that has said `hello`.
     pub async fn connect(&self) -> Client {
-        Client::hello(self.attach(OWNER).await, self.executor.clone()).await
+        Client::hello(self.attach(OWNER, false).await, self.executor.clone()).await
     }
 
     /// A new connection of another principal.
     pub async fn connect_as(&self, principal: PrincipalId) -> Client {
-        Client::hello(self.attach(principal).await, self.executor.clone()).await
+        Client::hello(self.attach(principal, false).await, self.executor.clone()).await
+    }
+
+    /// A new connection of a principal that may only read.
+    pub async fn connect_to_read(&self, principal: PrincipalId) -> Client {
+        Client::hello(self.attach(principal, true).await, self.executor.clone()).await
     }
 
     /// A new connection that has said nothing.
     pub async fn connect_silently(&self) -> Client {
-        Client::new(self.attach(OWNER).await, self.executor.clone())
+        Client::new(self.attach(OWNER, false).await, self.executor.clone())
     }
 
-    async fn attach(&self, id: PrincipalId) -> WebSocketStream<End> {
+    async fn attach(&self, id: PrincipalId, read_only: bool) -> WebSocketStream<End> {
         let hub = self.hub().clone();
         let number = self.clients.fetch_add(1, Ordering::Relaxed) + 1;
         let client = Actor::numbered("client", number);
@@ -211,7 +223,7 @@ impl<G: Guards> Bed<G> {
         self.executor.spawn(self.host, "connection", async move {
             let socket =
                 WebSocketStream::from_raw_socket(Metered::new(far), Role::Server, None).await;
-            let principal = Principal { id, read_only: false };
+            let principal = Principal { id, read_only };
             connection::serve(hub, principal, socket, std::future::pending()).await;
         });
         WebSocketStream::from_raw_socket(near, Role::Client, None).await
@@ -294,6 +306,7 @@ impl<G: Guards> Bed<G> {
             slots: SlotLimits::default(),
             agents_kept_max: AGENT_CACHE_CAP,
             record_bytes_max: RECORD_BYTES_DEFAULT,
+            disk_low_bytes: 0,
             host: Host(0),
             hub: None,
             clients: AtomicU32::new(0),

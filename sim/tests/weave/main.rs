@@ -18,5 +18,6 @@ mod rewriting;
 mod starts;
 mod steers;
 mod stops;
+mod storage;
 mod support;
 mod turns;

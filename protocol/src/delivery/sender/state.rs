@@ -12,7 +12,7 @@ use super::marks::{Absorbed, Marks, Unit};
 use crate::delivery::frame::{EntityId, QueuedFrame};
 use crate::delivery::limits::{ABSORBED_MAX, MARKS_MAX, QUEUE_BYTES_MAX, WAITERS_MAX};
 use crate::ids::SessionId;
-use crate::instant::Instant;
+use crate::instant::{Duration, Instant};
 
 /// Most that [`crate::machine::Machine::weight`] of a sender queue reports.
 pub const WEIGHT_MAX: usize = QUEUE_BYTES_MAX
@@ -102,6 +102,12 @@ impl<G: SenderGuards> SenderQueue<G> {
     /// Bytes of replies in the queue, those in flight included (ACT-15).
     pub fn reply_bytes(&self) -> usize {
         self.reply_bytes
+    }
+
+    /// How long the batch in flight has made no progress; zero when none is (OBS-02).
+    pub fn waiting(&self, now: Instant) -> Duration {
+        let since = self.in_flight.as_ref().map(|_| self.timers.progress_at);
+        since.map_or(Duration::ZERO, |since| now.age_of(since))
     }
 
     /// Marks that stand (SND-28).

@@ -7,8 +7,10 @@ mod changing;
 mod deleting;
 mod endings;
 mod input;
+mod layers;
 mod queueing;
 mod recovering;
+mod report;
 mod reservation;
 mod rotating;
 mod state;
@@ -24,4 +26,5 @@ pub use asks::{
     ChangeAnswer, DeletionAnswer, KnownRun, Offered, QueueAnswer, Start, StartAnswer, SteerAnswer,
 };
 pub use input::Input;
+pub use report::SeenRun;
 pub use state::{Lineage, Output, RunLimits};

@@ -122,7 +122,7 @@ fn an_answer_to_a_question_that_is_not_open_changes_nothing() {
     assert_eq!(questions, before);
 }
 
-/// RATE-2 [unit]: the 16th open question is shown, the 17th is refused to its agent and shown to
+/// RATE-2 [unit], LIM-04 [unit]: the 16th open question is shown, the 17th is refused to its agent and shown to
 /// nobody; a resolved one makes room again.
 #[test]
 fn the_seventeenth_open_question_is_refused_to_the_agent() {

@@ -6,6 +6,7 @@ mod job;
 mod limit;
 mod operation;
 mod question;
+mod report;
 mod row;
 mod session;
 mod state;
@@ -19,6 +20,7 @@ pub use job::Job;
 pub use limit::Limit;
 pub use operation::{Op, SessionFields};
 pub use question::{Question, QuestionKind, QuestionOutcome};
+pub use report::{ConnectionLag, LagTotal, RunReport, ServerStatus};
 pub use row::{DetailField, Marker, Role, Row, ToolResult};
 pub use session::{
     AgentCapabilities, AgentContext, AgentItem, Manifest, QueueEntry, QueueState, RunItem,

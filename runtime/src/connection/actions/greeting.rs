@@ -36,7 +36,9 @@ pub(in crate::connection) fn welcome<W: World, S: Store>(
         server_build: hub.config().server_build.clone(),
         limits,
     };
+    let peer = reply.peer().clone();
     reply.done(Frame::Welcome(welcome));
+    hub.tell_storage(&peer);
 }
 
 fn feature_names(features: Features) -> Vec<String> {

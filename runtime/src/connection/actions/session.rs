@@ -1,8 +1,10 @@
 //! Making, opening and closing sessions, and reading their live content.
 
 use runwarden_protocol::ids::{Revision, RunId};
+use runwarden_protocol::run::storage::STORAGE_RETRY_MS;
 use runwarden_protocol::session::project::int;
 use runwarden_protocol::session::record::{SessionHead, Usage};
+use runwarden_protocol::wire::Refusal;
 use runwarden_protocol::wire::actions::{CloseSession, CreateSession, GetStream, OpenSession};
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::{Frame, SessionCreated};
@@ -36,6 +38,11 @@ pub(super) async fn create<W: World, S: Store>(
     let Some(Choice { agent, model }) = choice(hub, fields) else {
         return reply.refuse(|refusal| refusal, Code::BackendUnavailable);
     };
+    if hub.is_storage_low() {
+        let retry_after_ms = Some(i64::from(STORAGE_RETRY_MS));
+        let later = |refusal: Refusal| Refusal { retry_after_ms, ..refusal };
+        return reply.refuse(later, Code::StorageLow);
+    }
     let session = NewSession {
         session_id: hub.session_id(),
         owner: reply.principal().id,

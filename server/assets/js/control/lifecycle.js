@@ -1,4 +1,4 @@
-/** Deletes the session on screen, with everything of it (LIFE-01). */
+/** Renames, archives and deletes a session (LIFE-01, LIFE-03). */
 
 import { textOfOutcome } from "../codes.js";
 import { randomId } from "../connection.js";
@@ -24,6 +24,31 @@ export class Lifecycle {
       else notice("session", `Not deleted: ${textOfOutcome(result)}`);
       changed();
     }, () => pending.delete("delete"));
+    changed();
+  }
+
+  /** Gives a session another title. */
+  rename(sessionId, title) {
+    this.#change(sessionId, { title }, "Not renamed");
+  }
+
+  /** Puts a session into the archive, or takes it out. */
+  archive(sessionId, archived) {
+    this.#change(sessionId, { archived }, archived ? "Not archived" : "Not taken out");
+  }
+
+  /** What is shown follows from the entry of the session that the server pushes. */
+  #change(sessionId, change, failed) {
+    const { connection, pending, notice, changed } = this.#host;
+    if (pending.has("change")) return;
+    pending.add("change");
+    notice("session", null);
+    const fields = { session_id: sessionId, title: null, archived: null, agent: null, model: null, shared: null, idempotency_key: randomId(), ...change };
+    connection.request("update_session", fields, (result) => {
+      pending.delete("change");
+      if (result.outcome !== "done") notice("session", `${failed}: ${textOfOutcome(result)}`);
+      changed();
+    }, () => pending.delete("change"));
     changed();
   }
 }

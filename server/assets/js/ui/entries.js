@@ -6,11 +6,11 @@ import { h, icon, Keyed, setText, show } from "./dom.js";
 import { contextFact, duration, timeTexts, usageFacts } from "./format.js";
 import { itemView } from "./items.js";
 import { questionView } from "./question.js";
-import { phaseText } from "./states.js";
+import { endedText, phaseText } from "./states.js";
 import { steerView } from "./steer.js";
 
 const ROW_NOTES = { failed: "This answer is incomplete: the run failed." };
-const MARKERS = { cancelled: "Stopped", interrupted: "Interrupted", failed: "Failed", superseded: "Replaced" };
+const MARKERS = { cancelled: "Stopped", interrupted: "Interrupted: the server stopped or was restarted", failed: "Failed", superseded: "Replaced" };
 
 /** Creates the view of a timeline entry. */
 export function entryView(app, entry) {
@@ -71,7 +71,7 @@ function markerView(app) {
     node,
     update(entry) {
       node.dataset.marker = entry.marker ?? "note";
-      setText(label, MARKERS[entry.marker] ?? entry.text);
+      setText(label, endedText(entry.reason) ?? MARKERS[entry.marker] ?? entry.text);
       actions.update(entry);
     },
   };
@@ -152,7 +152,8 @@ function footOf(foot, entry) {
   if (foot.hidden) return;
   const time = timeTexts(row.created_at);
   const parts = [];
-  if (ROW_NOTES[entry.status]) parts.push(h("span", { class: "row-note" }, ROW_NOTES[entry.status]));
+  const note = endedText(entry.status === "failed" ? row.extra?.reason : null) ?? ROW_NOTES[entry.status];
+  if (note) parts.push(h("span", { class: "row-note" }, note));
   parts.push(h("time", { datetime: time.iso, title: time.full }, time.short));
   const names = [row.agent, row.model].filter(Boolean).join(" · ");
   if (names !== "") parts.push(h("span", { class: "row-agent" }, names));
@@ -178,7 +179,7 @@ function errorView(app) {
       record = entry.record;
       node.dataset.code = record.code;
       setText(title, textOfCode(record.code));
-      setText(detail, detailOf(record) ?? "");
+      setText(detail, endedText(entry.reason) ?? detailOf(record) ?? "");
       show(detail, detail.textContent !== "");
       const time = timeTexts(Date.parse(record.occurred_at));
       setText(meta, [time.short, record.retryable ? "you can try again" : null, record.correlation_id || null].filter(Boolean).join(" · "));

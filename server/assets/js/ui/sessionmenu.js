@@ -1,18 +1,23 @@
 /** What can be done to the session on screen as a whole. */
 
-import { confirm } from "./confirm.js";
-import { h, icon, setAttribute, show } from "./dom.js";
+import { ask, confirm } from "./confirm.js";
+import { h, icon, setAttribute, setText, show } from "./dom.js";
+
+/** Longest title, in characters (title_chars_max). */
+const TITLE_CHARS_MAX = 256;
 
 export class SessionMenu {
   #app;
 
   constructor(app) {
     this.#app = app;
+    this.rename = this.#item("edit", "Rename…", () => this.#rename());
+    this.archive = this.#item("archive", "", () => this.#app.archiveSession(this.#app.projection.sessionId, !this.#archived));
     this.undo = this.#item("undo", "Take back the last message", () => this.#undo());
     this.clear = this.#item("cross", "Clear the conversation…", () => this.#clear());
     this.remove = this.#item("trash", "Delete session…", () => this.#delete());
     this.summary = h("summary", { class: "quiet", "aria-label": "Session actions" }, icon("more"));
-    this.node = h("details", { class: "session-menu", hidden: true }, this.summary, h("div", { class: "menu-items" }, this.undo, this.clear, this.remove));
+    this.node = h("details", { class: "session-menu", hidden: true }, this.summary, h("div", { class: "menu-items" }, this.rename, this.archive, this.undo, this.clear, this.remove));
     this.node.addEventListener("keydown", (event) => this.#key(event));
     document.addEventListener("pointerdown", (event) => { if (!this.node.contains(event.target)) this.#close(); });
   }
@@ -24,14 +29,28 @@ export class SessionMenu {
     if (!shown) this.#close();
     const empty = !shown || projection.history.rows.length === 0;
     for (const button of [this.undo, this.clear]) button.disabled = empty || !this.#app.rewrites.ready;
+    for (const button of [this.rename, this.archive]) button.disabled = !shown || !this.#app.connected || pending.has("change");
+    setText(this.archive.lastChild, this.#archived ? "Take out of the archive" : "Archive");
     const deleting = pending.has("delete");
     this.remove.disabled = deleting || !this.#app.connected;
     setAttribute(this.remove, "aria-busy", deleting ? "true" : null);
   }
 
+  get #archived() {
+    const facts = this.#app.projection?.facts;
+    return facts?.archived ?? facts?.features?.archived ?? false;
+  }
+
   #item(name, label, act) {
     const choose = () => { this.#close(); act(); };
-    return h("button", { type: "button", class: "quiet", onclick: choose }, icon(name), label);
+    return h("button", { type: "button", class: "quiet", onclick: choose }, icon(name), h("span", {}, label));
+  }
+
+  async #rename() {
+    const { projection } = this.#app;
+    if (projection === null) return;
+    const title = await ask({ title: "Rename this session", label: "Title", value: projection.facts?.title ?? "", charsMax: TITLE_CHARS_MAX, yes: "Rename" });
+    if (title !== null) this.#app.renameSession(projection.sessionId, title);
   }
 
   #close() {

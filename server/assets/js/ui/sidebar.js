@@ -15,12 +15,13 @@ export class Sidebar {
     this.list = h("ul", { class: "session-list", role: "list" });
     this.note = h("p", { class: "muted sidebar-note" });
     this.more = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => app.loadMoreSessions() }, "Show more");
+    this.archive = h("button", { type: "button", class: "quiet", onclick: () => app.showArchive(!app.sessions.archive) }, icon("archive"), h("span", {}));
     this.problems = h("button", { type: "button", class: "quiet problems", hidden: true, onclick: problems }, icon("alert"), h("span", {}));
     this.signOut = h("button", { type: "button", class: "quiet", onclick: () => app.signOut() }, icon("exit"), "Sign out");
     this.node = h("nav", { class: "sidebar", "aria-label": "Sessions", id: "sidebar" },
       h("div", { class: "brand" }, h("span", { class: "brand-mark", "aria-hidden": "true" }), "Runwarden"),
       create, h("div", { class: "session-scroll" }, this.list, this.note, this.more),
-      h("div", { class: "sidebar-foot" }, this.problems, this.signOut));
+      h("div", { class: "sidebar-foot" }, this.problems, this.archive, this.signOut));
     this.entries = new Keyed(this.list, (entry) => sessionView(entry, (id) => { app.choose(id); chosen(); }));
   }
 
@@ -31,6 +32,8 @@ export class Sidebar {
     setText(this.note, noteOf(sessions));
     show(this.note, this.note.textContent !== "");
     show(this.more, sessions.cursor !== null);
+    setText(this.archive.lastChild, sessions.archive ? "Back to the sessions" : "Archive");
+    setAttribute(this.archive, "aria-pressed", String(sessions.archive));
     const open = errors.general().length;
     show(this.problems, open > 0 || errors.degraded);
     setText(this.problems.lastChild, errors.degraded ? "Problems (list not loaded)" : `${open} ${open === 1 ? "problem" : "problems"}`);
@@ -40,7 +43,8 @@ export class Sidebar {
 function noteOf(sessions) {
   if (sessions.degraded) return "The list may be out of date.";
   if (!sessions.loaded) return "Loading…";
-  return sessions.items.length === 0 ? "No sessions yet." : "";
+  if (sessions.items.length > 0) return sessions.archive ? "Archived sessions" : "";
+  return sessions.archive ? "The archive is empty." : "No sessions yet.";
 }
 
 /** The status a person reads: a run on its way to its end counts as stopping, open errors as one. */

@@ -39,3 +39,17 @@ const HELD = {
   attachment_unknown: "An attachment of the next message no longer exists.",
   attachments_unsupported: "The chosen agent takes no attachments.",
 };
+
+/** Why the server ended a run, by the reason of its end; null for one without a text of its own. */
+export function endedText(reason) {
+  return Object.hasOwn(ENDED, reason ?? "") ? ENDED[reason] : null;
+}
+
+const ENDED = {
+  run_max: "The run was ended: it took longer than this server allows.",
+  agent_silent: "The run was ended: the agent had produced nothing for too long.",
+  journal_full: "The run was ended: it had produced more than the server keeps of one run.",
+  storage_failed: "The run was ended: what it produced could not be stored.",
+  worker_lost: "The run was ended: the server lost the agent at work.",
+  shutdown: "The server was stopped while the agent worked.",
+};

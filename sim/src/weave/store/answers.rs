@@ -29,6 +29,10 @@ impl Store for ModelStore {
         Ok(())
     }
 
+    async fn free_bytes(&self) -> Result<u64, StoreFailure> {
+        Ok(lock(&self.disk.shared).free_bytes)
+    }
+
     async fn append(&self, append: Append) -> Result<Persisted, StoreFailure> {
         let fails = |shared: &mut super::Shared, now| shared.append_fails(now);
         self.write(false, fails, |data| data.append(append)).await
@@ -89,7 +93,10 @@ impl Store for ModelStore {
             let before = read.before.map_or(total, |at| usize::try_from(at).unwrap_or(total));
             let end = before.min(total);
             let start = end.saturating_sub(read.rows_max);
-            let rows = session.rows[start..end].to_vec();
+            let mut rows = session.rows[start..end].to_vec();
+            for row in &mut rows {
+                row.reason = data.runs.get(&row.run_id).and_then(|run| run.reason);
+            }
             let head = session.head.clone();
             Ok(RowPage { head, rows, start: start as u64, total: total as u64 })
         })

@@ -47,6 +47,7 @@ struct Shared {
     /// What it finds after power was lost.
     stable: Data,
     name: u64,
+    free_bytes: u64,
     faults: Faults,
     random: Random,
     /// What was durable after each write, since somebody wants to know.
@@ -89,6 +90,7 @@ impl Disk {
             durable: Data::default(),
             stable: Data::default(),
             name: random.next(),
+            free_bytes: u64::MAX,
             faults: Faults::default(),
             random,
             history: None,
@@ -101,6 +103,11 @@ impl Disk {
     /// What goes wrong from now on.
     pub fn set_faults(&self, faults: Faults) {
         lock(&self.shared).faults = faults;
+    }
+
+    /// So much space is free from now on.
+    pub fn set_free_bytes(&self, free_bytes: u64) {
+        lock(&self.shared).free_bytes = free_bytes;
     }
 
     /// Power is lost: what was not stable is gone, and the history goes on under another name (JRN-22).
