@@ -1,21 +1,32 @@
 //! `runwarden-bench`: benchmarks of the whole server, as a process, over its wire.
 
 mod admissions;
+mod agent;
 mod client;
 mod commits;
+mod fanout;
 mod figures;
+mod idle;
+mod observe;
+mod process;
 mod server;
+mod wire;
+mod writer;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::sync::Arc;
 
 use clap::{Parser, Subcommand};
+use runwarden::cli::ServeArgs;
+use runwarden::{app, startup};
+
+use server::Program;
 
 /// Benchmarks of the Runwarden server.
 #[derive(Parser)]
 struct Arguments {
-    /// The server to measure; without it the one beside this program.
+    /// The server to measure; without it the one of the same build.
     #[arg(long, global = true)]
     server: Option<PathBuf>,
     #[command(subcommand)]
@@ -26,17 +37,23 @@ struct Arguments {
 enum Benchmark {
     /// Sessions that start, finish and stop at random: durable admissions a second, and how fast a Stop is
     /// answered.
-    Admissions {
-        /// Sessions, each with a client of its own.
-        #[arg(long, default_value_t = 64)]
-        sessions: usize,
-        /// How long, in seconds.
-        #[arg(long, default_value_t = 60)]
-        seconds: u64,
-        /// Seed of what the clients do.
-        #[arg(long, default_value_t = 1)]
-        seed: u64,
+    Admissions(admissions::Options),
+    /// The text of a run for many subscribers: frames a second, how long a row takes to arrive, and what the
+    /// flight recorder costs.
+    FanOut(fanout::Options),
+    /// How fast status, start and Stop are answered while many streams of active runs are open.
+    Observe(observe::Options),
+    /// What a connection that does nothing costs the server.
+    Idle(idle::Options),
+    /// Only writes, to so many clients.
+    #[command(hide = true)]
+    WriteRaw {
+        /// How many.
+        clients: usize,
     },
+    /// The server of this build, as `runwarden serve`.
+    #[command(hide = true)]
+    Serve(ServeArgs),
 }
 
 /// What kept a benchmark from its end.
@@ -58,9 +75,6 @@ enum Problem {
         /// What came.
         answer: String,
     },
-    /// The connection.
-    #[error("the connection to the server is gone: {0}")]
-    Connection(#[from] Box<async_tungstenite::tungstenite::Error>),
     /// The store beside the server.
     #[error("the store: {0}")]
     Store(#[from] rusqlite::Error),
@@ -73,18 +87,22 @@ impl Problem {
     }
 }
 
-impl From<async_tungstenite::tungstenite::Error> for Problem {
-    fn from(error: async_tungstenite::tungstenite::Error) -> Self {
-        Self::Connection(Box::new(error))
-    }
-}
-
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let program = arguments.server.unwrap_or_else(server::beside);
+    let program = arguments.server.map_or_else(Program::own, Program::at);
     let result = match arguments.benchmark {
-        Benchmark::Admissions { sessions, seconds, seed } => {
-            admissions::run(&program, sessions, Duration::from_secs(seconds), seed)
+        Benchmark::Admissions(options) => admissions::run(program, &options),
+        Benchmark::FanOut(options) => fanout::run(&program, &options),
+        Benchmark::Observe(options) => observe::run(program, &options),
+        Benchmark::Idle(options) => idle::run(&program, &options),
+        Benchmark::WriteRaw { clients } => return writer::run(clients),
+        Benchmark::Serve(args) => {
+            return match startup::settings(args) {
+                Ok(settings) => {
+                    app::run_with(&settings, vec![Arc::new(agent::LoadFactory::listening())])
+                }
+                Err(code) => code,
+            };
         }
     };
     match result {

@@ -1,19 +1,47 @@
 //! The server as a process on a state directory of its own.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::Problem;
 
-/// A token of the benchmark.
-pub(crate) const TOKEN: &str = "a-token-of-the-benchmark-0123456789abcdef";
+/// What a server is started with.
+pub(crate) struct Setup {
+    /// The program, with the arguments before those of `serve`.
+    pub(crate) program: Program,
+    /// Users, each with a token of its own.
+    pub(crate) principals: usize,
+    /// More of `[limits]`, one line each.
+    pub(crate) limits: &'static str,
+}
+
+/// The server to measure.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    path: PathBuf,
+    arguments: &'static [&'static str],
+}
+
+impl Program {
+    /// This program once more: the server of the same build.
+    pub(crate) fn own() -> Self {
+        let path = std::env::current_exe().unwrap_or_else(|_| "runwarden-bench".into());
+        Self { path, arguments: &["serve"] }
+    }
+
+    /// Another one.
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self { path, arguments: &["serve"] }
+    }
+}
 
 /// More runs at once than a benchmark has sessions, so that none waits for another's slot.
-const CONFIGURATION: &str = "[limits]\nruns_max = 1024\nruns_per_principal_max = 1024\n";
+const LIMITS: &str = "[limits]\nruns_max = 1024\nruns_per_principal_max = 1024\n";
 
 /// A running server; dropped, it is killed and its files are gone.
 pub(crate) struct Server {
@@ -24,25 +52,28 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `program` and waits until it listens.
+    /// Starts it and waits until it listens.
     ///
     /// # Errors
     /// When it cannot be started, or says something else than its first line.
-    pub(crate) fn start(program: &Path) -> Result<Self, Problem> {
+    pub(crate) fn start(setup: &Setup) -> Result<Self, Problem> {
         let home = TempDir::new().map_err(Problem::io("a folder for the state"))?;
         let state = home.path().join("state");
         std::fs::create_dir(&state).map_err(Problem::io("the folder of the state"))?;
-        std::fs::write(state.join("runwarden.toml"), CONFIGURATION)
+        std::fs::write(state.join("runwarden.toml"), configuration(setup))
             .map_err(Problem::io("the configuration"))?;
-        let mut process = Command::new(program)
-            .args(["--listen", "127.0.0.1:0", "--token", TOKEN, "--state"])
+        let program = &setup.program;
+        let mut process = Command::new(&program.path)
+            .args(program.arguments)
+            .args(["--listen", "127.0.0.1:0", "--state"])
             .arg(&state)
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .map_err(Problem::io(format!(
                 "{} (build it with `cargo build --release --workspace`)",
-                program.display()
+                program.path.display()
             )))?;
         let stdout = process.stdout.take().expect("it is piped");
         let mut line = String::new();
@@ -64,6 +95,20 @@ impl Server {
         self.home.path().join("state/sessions.db")
     }
 
+    /// Writes a line to its standard input, for the agent of the load.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub(crate) fn tell(&self, line: &str) -> Result<(), Problem> {
+        let mut stdin = self.process.stdin.as_ref().expect("it is piped");
+        stdin.write_all(line.as_bytes()).map_err(Problem::io("the server's standard input"))
+    }
+
+    /// Its process.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// A folder on the disk it writes to.
     pub(crate) fn folder(&self) -> &Path {
         self.home.path()
@@ -78,9 +123,19 @@ impl Drop for Server {
     }
 }
 
-/// The server that was built together with this program.
-pub(crate) fn beside() -> PathBuf {
-    let name = format!("runwarden{}", std::env::consts::EXE_SUFFIX);
-    let folder = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
-    folder.unwrap_or_default().join(name)
+/// The token of a principal.
+pub(crate) fn token(principal: usize) -> String {
+    format!("a-token-of-the-benchmark-0123456789abcdef-{principal}")
+}
+
+fn configuration(setup: &Setup) -> String {
+    let mut text = format!("{LIMITS}{}", setup.limits);
+    for principal in 0..setup.principals {
+        let hash = Sha256::digest(token(principal));
+        let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        text += &format!(
+            "\n[[principal]]\nname = \"user-{principal}\"\nrole = \"owner\"\ntoken_sha256 = \"{hex}\"\n"
+        );
+    }
+    text
 }

@@ -1,6 +1,7 @@
 //! The server's core: sessions, connections, slots and registries, over the ports.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,6 +19,7 @@ use runwarden_protocol::run::slots::{self, SlotLimits, Slots};
 use runwarden_protocol::run::storage::Storage;
 use runwarden_protocol::session::project::Live;
 use runwarden_protocol::session::record::SessionHead;
+use runwarden_protocol::wire::limits::CONNECTIONS_PER_PRINCIPAL;
 use runwarden_protocol::wire::structures::{ErrorData, SessionStatus};
 
 use crate::connection::Peer;
@@ -79,7 +81,7 @@ struct Inner<W, S> {
     config: HubConfig,
     sessions: Mutex<Sessions>,
     live: Mutex<BTreeMap<SessionId, Live>>,
-    peers: Mutex<BTreeMap<ConnectionId, Arc<Peer>>>,
+    peers: Mutex<BTreeMap<PrincipalId, BTreeMap<ConnectionId, Arc<Peer>>>>,
     registries: Mutex<BTreeMap<PrincipalId, Arc<Mutex<Registry>>>>,
     slots: Mutex<Slots>,
     cache: Mutex<Cache>,
@@ -329,28 +331,36 @@ impl<W: World, S: Store> Hub<W, S> {
 
     /// All open connections.
     pub fn peers(&self) -> Vec<Arc<Peer>> {
-        lock(&self.inner.peers).values().cloned().collect()
+        lock(&self.inner.peers).values().flat_map(BTreeMap::values).cloned().collect()
     }
 
     /// The connections of a principal.
     pub fn peers_of(&self, principal: PrincipalId) -> Vec<Arc<Peer>> {
-        self.peers().into_iter().filter(|peer| peer.principal.id == principal).collect()
+        let peers = lock(&self.inner.peers);
+        peers.get(&principal).into_iter().flat_map(BTreeMap::values).cloned().collect()
     }
 
     /// Registers a connection; `false` when its principal has 64 already (RATE-3).
     pub fn attach(&self, peer: &Arc<Peer>) -> bool {
         let mut peers = lock(&self.inner.peers);
-        let held = peers.values().filter(|known| known.principal.id == peer.principal.id).count();
-        if held >= runwarden_protocol::wire::limits::CONNECTIONS_PER_PRINCIPAL {
+        let held = peers.entry(peer.principal.id).or_default();
+        if held.len() >= CONNECTIONS_PER_PRINCIPAL {
             return false;
         }
-        peers.insert(peer.id, peer.clone());
+        held.insert(peer.id, peer.clone());
         true
     }
 
     /// Forgets a connection and its subscriptions (SND-26).
     pub fn detach(&self, peer: &Peer) {
-        lock(&self.inner.peers).remove(&peer.id);
+        let mut peers = lock(&self.inner.peers);
+        if let Entry::Occupied(mut held) = peers.entry(peer.principal.id) {
+            held.get_mut().remove(&peer.id);
+            if held.get().is_empty() {
+                held.remove();
+            }
+        }
+        drop(peers);
         for handle in self.loaded() {
             handle.send(Message::PeerGone { connection: peer.id });
         }

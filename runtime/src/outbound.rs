@@ -1,12 +1,12 @@
 //! The sending side of one connection, shared between those who offer frames and the driver that
 //! writes them. The sender queue of the protocol decides; this keeps the bodies and wakes the driver.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use async_tungstenite::tungstenite::Utf8Bytes;
-use runwarden_protocol::delivery::frame::EntityId;
+use runwarden_protocol::delivery::frame::{EntityId, QueuedFrame};
 use runwarden_protocol::delivery::sender::{Input, Offer, Outcome, Output, Owed, SenderQueue};
 use runwarden_protocol::ids::{PayloadId, SessionId};
 use runwarden_protocol::instant::{Duration, Instant};
@@ -24,8 +24,7 @@ pub struct Outbound {
 #[derive(Debug)]
 struct State {
     queue: SenderQueue,
-    /// Bodies the queue refers to, with the number of its references.
-    bodies: BTreeMap<PayloadId, (Arc<Body>, u32)>,
+    bodies: Bodies,
     batch: Option<VecDeque<Utf8Bytes>>,
     owed: Vec<Owed>,
     heartbeat: bool,
@@ -62,7 +61,7 @@ impl Outbound {
     pub fn new(now: Instant) -> Self {
         let state = State {
             queue: SenderQueue::new(now),
-            bodies: BTreeMap::new(),
+            bodies: Bodies::default(),
             batch: None,
             owed: Vec::new(),
             heartbeat: false,
@@ -171,14 +170,12 @@ impl Outbound {
 impl State {
     fn offer(&mut self, now: Instant, frame: &SharedFrame) -> Outcome {
         for id in frame.queued.parts.ids() {
-            let entry = self.bodies.entry(id).or_insert_with(|| (frame.body.clone(), 0));
-            entry.1 += 1;
+            self.bodies.hold(id, &frame.body);
         }
-        let ids: Vec<_> = frame.queued.parts.ids().collect();
         let offer = Offer { frame: frame.queued.clone(), waiter: None };
         let outcome = self.step(now, Input::Offer(offer)).unwrap_or(Outcome::Refused);
         if matches!(outcome, Outcome::Refused | Outcome::Superseded) {
-            self.release(&ids);
+            frame.queued.parts.ids().for_each(|id| self.bodies.release(id));
         }
         outcome
     }
@@ -197,25 +194,17 @@ impl State {
             match output {
                 Output::Reported { outcome } => reported = Some(outcome),
                 Output::Transmit { frames } => {
-                    let mut batch = VecDeque::with_capacity(frames.len());
-                    for frame in &frames {
-                        let ids: Vec<_> = frame.parts.ids().collect();
-                        let bodies: Vec<_> = ids
-                            .iter()
-                            .filter_map(|id| self.bodies.get(id))
-                            .map(|b| b.0.clone())
-                            .collect();
-                        batch.push_back(encode(frame, &bodies));
-                        self.release(&ids);
-                    }
+                    let batch = frames.iter().map(|frame| self.bodies.hand_over(frame)).collect();
                     self.batch = Some(batch);
                 }
                 Output::Resolved { .. } => {}
-                Output::Dropped { payloads } => self.release(&payloads),
+                Output::Dropped { payloads } => {
+                    payloads.into_iter().for_each(|id| self.bodies.release(id));
+                }
                 Output::Owe { owed } => self.owed.extend(owed),
                 Output::OfferHeartbeat => self.heartbeat = true,
                 Output::Close { reason } => {
-                    self.bodies.clear();
+                    self.bodies = Bodies::default();
                     self.close = Some(reason);
                 }
             }
@@ -223,22 +212,59 @@ impl State {
         reported
     }
 
-    fn release(&mut self, ids: &[PayloadId]) {
-        for id in ids {
-            if let Some(entry) = self.bodies.get_mut(id) {
-                entry.1 -= 1;
-                if entry.1 == 0 {
-                    self.bodies.remove(id);
-                }
-            }
-        }
-    }
-
     fn wake(&mut self) {
         let work =
             self.batch.is_some() || !self.owed.is_empty() || self.heartbeat || self.close.is_some();
         if work && let Some(waker) = self.waker.take() {
             waker.wake();
+        }
+    }
+}
+
+/// Bodies the queue refers to, in the order of their ids. Ids rise and the oldest frame goes first, so that
+/// almost all that happens happens at the two ends.
+#[derive(Debug, Default)]
+struct Bodies(VecDeque<Held>);
+
+#[derive(Debug)]
+struct Held {
+    id: PayloadId,
+    body: Arc<Body>,
+    references: u32,
+}
+
+impl Bodies {
+    fn hold(&mut self, id: PayloadId, body: &Arc<Body>) {
+        match self.find(id) {
+            Ok(at) => self.0[at].references += 1,
+            Err(at) => self.0.insert(at, Held { id, body: body.clone(), references: 1 }),
+        }
+    }
+
+    fn release(&mut self, id: PayloadId) {
+        let Ok(at) = self.find(id) else { return };
+        self.0[at].references -= 1;
+        if self.0[at].references == 0 {
+            self.0.remove(at);
+        }
+    }
+
+    /// The text of a frame, whose bodies are not needed any more.
+    fn hand_over(&mut self, frame: &QueuedFrame) -> Utf8Bytes {
+        let held = |id| self.find(id).ok().map(|at| self.0[at].body.clone());
+        let text = match frame.parts.as_slice() {
+            [part] => held(part.id).map(|body| encode(frame, &[body])),
+            _ => Some(encode(frame, &frame.parts.ids().filter_map(held).collect::<Vec<_>>())),
+        };
+        frame.parts.ids().for_each(|id| self.release(id));
+        text.unwrap_or_default()
+    }
+
+    fn find(&self, id: PayloadId) -> Result<usize, usize> {
+        match self.0.back() {
+            Some(newest) if newest.id < id => Err(self.0.len()),
+            Some(_) if self.0[0].id == id => Ok(0),
+            _ => self.0.binary_search_by_key(&id, |held| held.id),
         }
     }
 }

@@ -73,18 +73,24 @@ pub enum AppError {
 
 /// Runs the server with these settings until it is asked to stop. 0 after a drain.
 pub fn run(settings: &Settings) -> ExitCode {
-    match try_run(settings) {
+    run_with(settings, Vec::new())
+}
+
+/// [`run`] with agents that no configuration names, behind those it names.
+pub fn run_with(settings: &Settings, more: Vec<Arc<dyn AgentFactory>>) -> ExitCode {
+    match try_run(settings, more) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => startup::report(&error),
     }
 }
 
-fn try_run(settings: &Settings) -> Result<(), AppError> {
+fn try_run(settings: &Settings, more: Vec<Arc<dyn AgentFactory>>) -> Result<(), AppError> {
     let state = startup::open_state(settings)?;
     let store = store::open(&state)?;
     let executor = Arc::new(Executor::new());
     let world = SmolWorld::new(executor.clone(), store.greatest_time());
     let agents = configured_agents(settings, &world)?;
+    let agents = more.into_iter().fold(agents, Agents::with);
     let (stop_helpers, helpers_stopped) = async_channel::bounded::<()>(1);
     let helpers = start_helpers(&executor, &helpers_stopped);
     let serving = serve(settings, &state, store.clone(), &executor, world, &agents);

@@ -388,14 +388,14 @@ pub struct Settlement {
 }
 
 /// What a commit fixed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Committed {
     /// The revision after it.
     pub revision: Revision,
     /// Number of the terminal row, of a settlement, a compensation, or a deletion that ends a run.
     pub terminal_seq: Option<Seq>,
-    /// When the session was active last, after it.
-    pub activity_at: Instant,
+    /// The session as the commit left it, at that revision.
+    pub head: Box<SessionHead>,
 }
 
 /// Whose keys a key belongs to (REQ-11).

@@ -402,26 +402,35 @@ impl<W: World, S: Store> Driver<W, S> {
         }
     }
 
-    /// Something a session item shows has changed: lists learn it at once, and the head is read again
-    /// for what only the store knows.
+    /// Something a session item shows has changed: lists learn it at once. The head is read again only when
+    /// the commit that made it was not answered.
     pub(super) fn changed(&mut self) {
         if self.machine.is_deleted() {
             return;
         }
         let live = self.live();
         self.hub.set_live(self.session_id, live);
+        if self.head.revision == self.machine.revision() {
+            return self.push_item();
+        }
         let (store, session_id) = (self.hub.store().clone(), self.session_id);
         self.call(async move { Event::HeadRead(store.session(session_id).await) });
     }
 
     pub(super) fn head_read(&mut self, read: Result<Option<SessionHead>, StoreFailure>) {
         match read {
-            // An older read may come in after a newer one (SES-27).
-            Ok(Some(head)) if head.revision >= self.head.revision => self.head = head,
-            Ok(Some(_) | None) => {}
+            Ok(Some(head)) => self.head_learned(head),
+            Ok(None) => {}
             Err(failure) => tracing::warn!(session = %self.session_id, %failure, "head not read"),
         }
         self.push_item();
+    }
+
+    /// The session as the store has it; an older state may come in after a newer one (SES-27).
+    pub(super) fn head_learned(&mut self, head: SessionHead) {
+        if head.revision >= self.head.revision {
+            self.head = head;
+        }
     }
 
     pub(super) fn count_errors(&mut self) {

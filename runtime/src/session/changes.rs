@@ -93,11 +93,15 @@ impl<W: World, S: Store> Driver<W, S> {
         };
         let (store, session_id) = (self.hub.store().clone(), self.session_id);
         self.call(async move {
-            let answer = store.commit(Commit::Change(change)).await;
-            if let Err(failure) = &answer {
-                tracing::error!(session = %session_id, %failure, "a change was not written");
+            match store.commit(Commit::Change(change)).await {
+                Ok(done) => {
+                    Event::Committed(done.head, PortAnswer::Changed(ask, Some(done.revision)))
+                }
+                Err(failure) => {
+                    tracing::error!(session = %session_id, %failure, "a change was not written");
+                    Event::Answered(PortAnswer::Changed(ask, None))
+                }
             }
-            Event::Answered(PortAnswer::Changed(ask, answer.ok().map(|done| done.revision)))
         });
     }
 

@@ -182,6 +182,8 @@ pub(super) enum Next {
 pub(super) enum Event {
     Due,
     Answered(PortAnswer),
+    /// A commit was answered, with the session as it left it.
+    Committed(Box<SessionHead>, PortAnswer),
     Constructed(RunId, Result<Arc<dyn Agent>, String>),
     Prepared(RunId, AgentId, Result<Vec<ContextMessage>, StoreFailure>),
     HeadAdmitted(RunId, Result<(Committed, Arc<str>), StoreFailure>),
@@ -317,21 +319,31 @@ impl<W: World, S: Store> Driver<W, S> {
             self.timer = None;
             return false;
         };
-        if self.timer.as_ref().is_none_or(|(at, _)| *at != due) {
-            self.timer = Some((due, Box::pin(self.hub.world().sleep_until(due))));
-        }
-        let fired =
-            self.timer.as_mut().is_some_and(|(_, sleep)| sleep.as_mut().poll(cx).is_ready());
-        if fired {
+        // Deadlines move back far more often than they pass: a timer that fires early is set anew.
+        loop {
+            if self.timer.as_ref().is_none_or(|(at, _)| *at > due) {
+                self.timer = Some((due, Box::pin(self.hub.world().sleep_until(due))));
+            }
+            let Some((at, sleep)) = &mut self.timer else { return false };
+            if sleep.as_mut().poll(cx).is_pending() {
+                return false;
+            }
+            let fired_at = *at;
             self.timer = None;
+            if fired_at == due {
+                return true;
+            }
         }
-        fired
     }
 
     fn handle(&mut self, event: Event) {
         match event {
             Event::Due => self.tick(),
             Event::Answered(answer) => self.feed(fact(answer)),
+            Event::Committed(head, answer) => {
+                self.head_learned(*head);
+                self.feed(fact(answer));
+            }
             Event::Constructed(run_id, made) => self.constructed(run_id, made),
             Event::Prepared(run_id, agent, read) => self.prepared(run_id, agent, read),
             Event::HeadAdmitted(run_id, admitted) => self.head_admitted(run_id, admitted),

@@ -26,7 +26,7 @@ use crate::dispatch::{PortAnswer, StoreCall, WorkerCall};
 use crate::hub::stored_error;
 use crate::ports::agent::{ContextMessage, ContextRole, FailureKind};
 use crate::ports::change::Choice;
-use crate::ports::store::{Admission, Append, Commit, NewRow, Settlement, UnsettledRun};
+use crate::ports::store::{Admission, Append, Commit, Committed, NewRow, Settlement, UnsettledRun};
 use crate::ports::{Agent, Construction, Invocation, Returned, Signal, Store, StoreFailure, World};
 use crate::worker::{self, Progress};
 
@@ -128,12 +128,16 @@ impl<W: World, S: Store> Driver<W, S> {
     fn commit(&mut self, run_id: RunId, commit: Commit) {
         let store = self.hub.store().clone();
         self.call(async move {
-            let answer = store.commit(commit).await;
-            if let Err(failure) = &answer {
-                tracing::error!(%run_id, %failure, "a commit of a run was not written");
+            match store.commit(commit).await {
+                Ok(Committed { revision, terminal_seq, head }) => {
+                    let fixed = Some((revision, terminal_seq));
+                    Event::Committed(head, PortAnswer::Committed(run_id, fixed))
+                }
+                Err(failure) => {
+                    tracing::error!(%run_id, %failure, "a commit of a run was not written");
+                    Event::Answered(PortAnswer::Committed(run_id, None))
+                }
             }
-            let committed = answer.ok().map(|done| (done.revision, done.terminal_seq));
-            Event::Answered(PortAnswer::Committed(run_id, committed))
         });
     }
 

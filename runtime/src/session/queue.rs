@@ -116,6 +116,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 if let Some(run) = self.runs.get_mut(&run_id) {
                     run.start = Some(StartDetails { text, key: None, rewrites: None });
                 }
+                self.head_learned(*committed.head);
                 Some((committed.revision, committed.terminal_seq))
             }
             Err(failure) => {
@@ -140,7 +141,10 @@ impl<W: World, S: Store> Driver<W, S> {
         if let Err(failure) = &written {
             tracing::error!(session = %self.session_id, %failure, "a queue was not changed");
         }
-        let revision = written.ok().map(|committed| committed.revision);
+        let revision = written.ok().map(|committed| {
+            self.head_learned(*committed.head);
+            committed.revision
+        });
         self.feed(fact(PortAnswer::QueueCommitted(revision)));
     }
 

@@ -101,6 +101,13 @@ impl Agents {
         self.processes.end_all();
     }
 
+    /// The same agents and one more, which no configuration names: a program that embeds the server brings it.
+    #[must_use]
+    pub fn with(mut self, factory: Arc<dyn AgentFactory>) -> Self {
+        self.factories.push(factory);
+        self
+    }
+
     /// The same agents with another default.
     ///
     /// # Errors

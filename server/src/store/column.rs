@@ -7,8 +7,8 @@ use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{Outcome, Reason};
 use runwarden_protocol::session::record::Usage;
 use runwarden_protocol::wire::codes::Code;
-use rusqlite::Row;
 use rusqlite::types::Type;
+use rusqlite::{Row, RowIndex};
 
 /// A value with the integer that stands for it. Integers order as the values do.
 pub(super) trait Column: Sized {
@@ -79,19 +79,37 @@ impl Column for Instant {
 }
 
 /// Reads a column that is never null.
-pub(super) fn read<T: Column>(row: &Row<'_>, name: &str) -> rusqlite::Result<T> {
-    row.get(name).map(T::from_column)
+pub(super) fn read<T: Column>(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<T> {
+    row.get(column).map(T::from_column)
 }
 
 /// Reads a column that may be null.
-pub(super) fn read_opt<T: Column>(row: &Row<'_>, name: &str) -> rusqlite::Result<Option<T>> {
-    Ok(row.get::<_, Option<i64>>(name)?.map(T::from_column))
+pub(super) fn read_opt<T: Column>(
+    row: &Row<'_>,
+    column: impl RowIndex,
+) -> rusqlite::Result<Option<T>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(T::from_column))
+}
+
+/// Reads six columns of a usage from `first` on.
+pub(super) fn read_usage_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        input: read_opt(row, first)?,
+        output: read_opt(row, first + 1)?,
+        cached: read_opt(row, first + 2)?,
+        cost: read_opt(row, first + 3)?,
+        context_used: read_opt(row, first + 4)?,
+        context_max: read_opt(row, first + 5)?,
+    })
 }
 
 /// Reads an outcome by its name.
-pub(super) fn read_outcome(row: &Row<'_>, name: &str) -> rusqlite::Result<Option<Outcome>> {
-    row.get::<_, Option<String>>(name)?
-        .map(|text| Outcome::from_name(&text).ok_or_else(|| unreadable(name, &text)))
+pub(super) fn read_outcome(
+    row: &Row<'_>,
+    column: impl RowIndex,
+) -> rusqlite::Result<Option<Outcome>> {
+    row.get::<_, Option<String>>(column)?
+        .map(|text| Outcome::from_name(&text).ok_or_else(|| unreadable("outcome", &text)))
         .transpose()
 }
 
@@ -115,9 +133,9 @@ pub(super) fn read_usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
 }
 
 /// Reads a registered code by its name, where there is one.
-pub(super) fn read_code(row: &Row<'_>, name: &str) -> rusqlite::Result<Option<Code>> {
-    row.get::<_, Option<String>>(name)?
-        .map(|text| text.parse().map_err(|_| unreadable(name, &text)))
+pub(super) fn read_code(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<Option<Code>> {
+    row.get::<_, Option<String>>(column)?
+        .map(|text| text.parse().map_err(|_| unreadable("code", &text)))
         .transpose()
 }
 

@@ -68,6 +68,20 @@ pub(super) const fn is_stable(commit: &Commit) -> bool {
     }
 }
 
+/// Whether a commit may leave something for the error store to take over (ERR-20, ERR-26).
+pub(super) const fn leaves_errors(commit: &Commit) -> bool {
+    match commit {
+        Commit::Settle(settlement) => settlement.error.is_some(),
+        Commit::Delete(_) => true,
+        Commit::CreateSession(_)
+        | Commit::Admit(_)
+        | Commit::StartWorker { .. }
+        | Commit::Queue(_)
+        | Commit::Change(_)
+        | Commit::Compensate { .. } => false,
+    }
+}
+
 /// The ErrorData of a run's settlement, while that is kept (OWN-15).
 pub(super) fn error_of(connection: &Connection, run_id: RunId) -> rusqlite::Result<Option<String>> {
     let found = connection
@@ -321,15 +335,24 @@ fn close_run(
     journal::insert_step(connection, run, TurnStep::Terminal(outcome), at)?;
     connection
         .prepare_cached(
-            "UPDATE runs SET outcome = ?2, reason = ?3, ended_at = ?4 WHERE run_id = ?1",
+            "UPDATE runs SET outcome = ?2, reason = ?3, ended_at = ?4, usage_input = ?5,
+                 usage_output = ?6, usage_cached = ?7, usage_cost = ?8, usage_context_used = ?9,
+                 usage_context_max = ?10
+             WHERE run_id = ?1",
         )?
         .execute(params![
             run.0.to_column(),
             outcome.as_str(),
             reason.map(Reason::as_str),
             at.to_column(),
+            usage.input.map(Column::to_column),
+            usage.output.map(Column::to_column),
+            usage.cached.map(Column::to_column),
+            usage.cost.map(Column::to_column),
+            usage.context_used.map(Column::to_column),
+            usage.context_max.map(Column::to_column),
         ])?;
-    journal::set_usage(connection, run.0, usage)
+    Ok(())
 }
 
 fn record_settlement(connection: &Connection, settlement: &Settlement) -> rusqlite::Result<()> {
@@ -385,5 +408,5 @@ fn record_recovery(
 }
 
 pub(super) fn committed(head: &SessionHead, terminal_seq: Option<Seq>) -> Committed {
-    Committed { revision: head.revision, terminal_seq, activity_at: head.activity_at }
+    Committed { revision: head.revision, terminal_seq, head: Box::new(head.clone()) }
 }

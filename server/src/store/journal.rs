@@ -15,7 +15,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::IgnoredAny;
 
-use super::column::{Column, read, read_opt, read_outcome, read_usage, unreadable};
+use super::column::{Column, read, read_opt, read_outcome, read_usage_at, unreadable};
 use super::deletion;
 use super::fault::{Fault, misuse};
 
@@ -90,6 +90,9 @@ pub(super) fn settle_steers(
     steers: &[SteerEnd],
     at: Instant,
 ) -> rusqlite::Result<()> {
+    if steers.is_empty() {
+        return Ok(());
+    }
     for steer in steers {
         let (event, body) = steer.row();
         let row = NewRow { event, created_at: at, body: body.into() };
@@ -157,18 +160,22 @@ pub(super) fn terminal(
 /// What is known of a run, without its error.
 pub(super) fn facts(connection: &Connection, run_id: RunId) -> rusqlite::Result<Option<RunFacts>> {
     connection
-        .prepare_cached("SELECT * FROM runs WHERE run_id = ?1")?
+        .prepare_cached(
+            "SELECT session_id, outcome, reason, last_seq, turn_id, usage_input, usage_output,
+                 usage_cached, usage_cost, usage_context_used, usage_context_max
+             FROM runs WHERE run_id = ?1",
+        )?
         .query_row([run_id.to_column()], |row| {
-            let reason: Option<String> = row.get("reason")?;
+            let reason: Option<String> = row.get(2)?;
             let reason = reason
                 .map(|name| Reason::from_name(&name).ok_or_else(|| unreadable("reason", &name)));
             Ok(RunFacts {
-                session_id: read(row, "session_id")?,
-                outcome: read_outcome(row, "outcome")?,
+                session_id: read(row, 0)?,
+                outcome: read_outcome(row, 1)?,
                 reason: reason.transpose()?,
-                last_seq: read(row, "last_seq")?,
-                turn_id: read(row, "turn_id")?,
-                usage: read_usage(row)?,
+                last_seq: read(row, 3)?,
+                turn_id: read(row, 4)?,
+                usage: read_usage_at(row, 5)?,
                 error: None,
             })
         })

@@ -7,7 +7,7 @@ use runwarden_protocol::session::record::{Marker, Role, StoredRow};
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::agent::{ContextMessage, ContextRole};
 use runwarden_runtime::ports::store::{ReadRows, RowPage};
-use rusqlite::{Connection, Row, named_params, params};
+use rusqlite::{Connection, Row, params};
 
 use super::column::{Column, read, read_opt, read_outcome, read_reason, read_usage, unreadable};
 use super::fault::Fault;
@@ -93,34 +93,32 @@ pub(super) fn insert(
                  created_at, body, run_id, agent, model, has_usage, usage_input, usage_output,
                  usage_cached, usage_cost, usage_context_used, usage_context_max, items, marker,
                  session_revision)
-             VALUES (:session_id, :position, :message_id, :role, :status, :predecessor,
-                 :created_at, :body, :run_id, :agent, :model, :has_usage, :usage_input,
-                 :usage_output, :usage_cached, :usage_cost, :usage_context_used,
-                 :usage_context_max, :items, :marker, :session_revision)",
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+                 ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
         )?
-        .execute(named_params! {
-            ":session_id": session_id.to_column(),
-            ":position": position.to_column(),
-            ":message_id": row.message_id.to_column(),
-            ":role": role_name(row.role),
-            ":status": row.status.as_str(),
-            ":predecessor": row.predecessor.map(Column::to_column),
-            ":created_at": row.created_at.to_column(),
-            ":body": row.body,
-            ":run_id": row.run_id.to_column(),
-            ":agent": row.agent,
-            ":model": row.model,
-            ":has_usage": row.usage.is_some(),
-            ":usage_input": usage.input.map(Column::to_column),
-            ":usage_output": usage.output.map(Column::to_column),
-            ":usage_cached": usage.cached.map(Column::to_column),
-            ":usage_cost": usage.cost.map(Column::to_column),
-            ":usage_context_used": usage.context_used.map(Column::to_column),
-            ":usage_context_max": usage.context_max.map(Column::to_column),
-            ":items": items,
-            ":marker": row.marker.map(marker_name),
-            ":session_revision": row.session_revision.to_column(),
-        })?;
+        .execute(params![
+            session_id.to_column(),
+            position.to_column(),
+            row.message_id.to_column(),
+            role_name(row.role),
+            row.status.as_str(),
+            row.predecessor.map(Column::to_column),
+            row.created_at.to_column(),
+            row.body,
+            row.run_id.to_column(),
+            row.agent,
+            row.model,
+            row.usage.is_some(),
+            usage.input.map(Column::to_column),
+            usage.output.map(Column::to_column),
+            usage.cached.map(Column::to_column),
+            usage.cost.map(Column::to_column),
+            usage.context_used.map(Column::to_column),
+            usage.context_max.map(Column::to_column),
+            items,
+            row.marker.map(marker_name),
+            row.session_revision.to_column(),
+        ])?;
     Ok(())
 }
 

@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use async_channel::Sender;
+use async_channel::{Receiver, Sender};
 use runwarden_protocol::ids::{MessageId, PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::session::record::SessionHead;
@@ -146,6 +146,14 @@ impl SqliteStore {
         change: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreFailure> {
         let (write, answer) = Write::new(rows, stable, at, change);
+        self.send(write, &answer).await
+    }
+
+    async fn send<T>(
+        &self,
+        write: Write,
+        answer: &Receiver<Result<T, StoreFailure>>,
+    ) -> Result<T, StoreFailure> {
         self.shared.work.send(Work::Write(write)).await.map_err(|_| gone())?;
         answer.recv().await.map_err(|_| gone())?
     }
@@ -202,8 +210,11 @@ impl Store for SqliteStore {
 
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreFailure> {
         let at = Some(commits::time_of(&commit));
-        let stable = commits::is_stable(&commit);
-        self.write(1, stable, at, move |connection| commits::carry_out(connection, &commit)).await
+        let (stable, leaves_errors) =
+            (commits::is_stable(&commit), commits::leaves_errors(&commit));
+        let change = move |connection: &Connection| commits::carry_out(connection, &commit);
+        let (write, answer) = Write::new(1, stable, at, change);
+        self.send(write.leaving_errors(leaves_errors), &answer).await
     }
 
     async fn session(&self, session_id: SessionId) -> Result<Option<SessionHead>, StoreFailure> {

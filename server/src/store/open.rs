@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::schema;
@@ -108,8 +109,15 @@ pub(super) const ERRORS_FILE: FileKind =
 /// Longest wait for another program that reads the file, in milliseconds.
 const BUSY_WAIT_MS: u64 = 2_000;
 
-/// Statements kept prepared per connection.
-const STATEMENTS_KEPT: usize = 96;
+/// Statements kept prepared per connection; more than there are.
+const STATEMENTS_KEPT: usize = 160;
+
+/// Memory for pages of a file, in KiB, per connection.
+const CACHE_KIB: i64 = 16 * 1_024;
+
+/// Pages of the write-ahead log after which it is moved into the file. A page that is written often is moved
+/// once for all of them.
+const CHECKPOINT_PAGES: i64 = 8_192;
 
 /// Bytes of write-ahead log kept after a checkpoint.
 const LOG_BYTES_KEPT: i64 = 64 * 1_024 * 1_024;
@@ -133,6 +141,7 @@ pub(super) fn open_writer(path: &Path, kind: FileKind) -> Result<Connection, Ope
         let detail = format!("the file system does not carry a write-ahead log (mode {mode})");
         return Err(OpenError::Failed { path: path.to_owned(), detail });
     }
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(failed)?;
     connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT).map_err(failed)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     match version {
@@ -153,6 +162,11 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, OpenError> {
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // Otherwise statements with a bound LIMIT or OFFSET are planned again each time they are bound.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    // What a savepoint may have to take back is kept in memory: a batch is small.
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.busy_timeout(std::time::Duration::from_millis(BUSY_WAIT_MS))
 }
 

@@ -8,8 +8,25 @@ use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::{ChainTail, ListSessions};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
-use super::column::{Column, read, read_code, read_opt, read_usage};
+use super::column::{Column, read, read_code, read_opt, read_usage_at};
 use super::fault::Fault;
+
+/// A query of heads: the columns in the order in which [`head_of`] reads them, found by their place since a
+/// search by name costs more than the query.
+macro_rules! select_heads {
+    ($condition:literal) => {
+        concat!(
+            "SELECT session_id, owner, title, revision, transcript_generation, ",
+            "transcript_generation_baseline, truncation_watermark, agent, model, archived, ",
+            "shared, created_at, activity_at, message_count, head_id, pending_turn_id, ",
+            "pending_run_id, pending_text, pending_started_at, pending_agent, pending_model, ",
+            "usage_input, usage_output, usage_cached, usage_cost, usage_context_used, ",
+            "usage_context_max, queue_length, queue_held",
+            " FROM sessions ",
+            $condition
+        )
+    };
+}
 
 /// Reads the head of a session.
 pub(super) fn head(
@@ -17,7 +34,7 @@ pub(super) fn head(
     session_id: SessionId,
 ) -> rusqlite::Result<Option<SessionHead>> {
     connection
-        .prepare_cached("SELECT * FROM sessions WHERE session_id = ?1")?
+        .prepare_cached(select_heads!("WHERE session_id = ?1"))?
         .query_row([session_id.to_column()], head_of)
         .optional()
 }
@@ -41,13 +58,12 @@ pub(super) fn list(
     connection: &Connection,
     list: &ListSessions,
 ) -> rusqlite::Result<Vec<SessionHead>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT * FROM sessions
-         WHERE archived = :archived AND (owner = :principal OR shared = 1)
-           AND (:query IS NULL OR instr(title_folded, :query) > 0)
-           AND (:activity IS NULL OR (activity_at, session_id) < (:activity, :session))
-         ORDER BY activity_at DESC, session_id DESC LIMIT :limit",
-    )?;
+    let mut statement = connection.prepare_cached(select_heads!(
+        "WHERE archived = :archived AND (owner = :principal OR shared = 1)
+               AND (:query IS NULL OR instr(title_folded, :query) > 0)
+               AND (:activity IS NULL OR (activity_at, session_id) < (:activity, :session))
+             ORDER BY activity_at DESC, session_id DESC LIMIT :limit"
+    ))?;
     let heads = statement.query_map(
         named_params! {
             ":archived": list.archived,
@@ -65,10 +81,9 @@ pub(super) fn list(
 /// Sessions whose queue has entries and is not held (STR-12).
 pub(super) fn waiting(connection: &Connection) -> rusqlite::Result<Vec<SessionHead>> {
     connection
-        .prepare_cached(
-            "SELECT * FROM sessions WHERE queue_length > 0 AND queue_held IS NULL
-             ORDER BY session_id",
-        )?
+        .prepare_cached(select_heads!(
+            "WHERE queue_length > 0 AND queue_held IS NULL ORDER BY session_id"
+        ))?
         .query_map([], head_of)?
         .collect()
 }
@@ -119,87 +134,81 @@ pub(super) fn update(connection: &Connection, head: &SessionHead) -> rusqlite::R
     let pending = head.pending.as_ref();
     connection
         .prepare_cached(
-            "UPDATE sessions SET title = :title, title_folded = :title_folded,
-                 agent = :agent, model = :model, archived = :archived,
-                 revision = :revision, activity_at = :activity_at,
-                 message_count = :message_count, head_id = :head_id,
-                 transcript_generation = :transcript_generation,
-                 transcript_generation_baseline = :transcript_generation_baseline,
-                 truncation_watermark = :truncation_watermark,
-                 usage_input = :usage_input, usage_output = :usage_output,
-                 usage_cached = :usage_cached, usage_cost = :usage_cost,
-                 usage_context_used = :usage_context_used,
-                 usage_context_max = :usage_context_max,
-                 pending_turn_id = :pending_turn_id, pending_run_id = :pending_run_id,
-                 pending_text = :pending_text, pending_started_at = :pending_started_at,
-                 pending_agent = :pending_agent, pending_model = :pending_model,
-                 queue_length = :queue_length, queue_held = :queue_held
-             WHERE session_id = :session_id",
+            "UPDATE sessions SET title = ?1, title_folded = ?2, agent = ?3, model = ?4,
+                 archived = ?5, revision = ?6, activity_at = ?7, message_count = ?8,
+                 head_id = ?9, transcript_generation = ?10,
+                 transcript_generation_baseline = ?11, truncation_watermark = ?12,
+                 usage_input = ?13, usage_output = ?14, usage_cached = ?15,
+                 usage_cost = ?16, usage_context_used = ?17, usage_context_max = ?18,
+                 pending_turn_id = ?19, pending_run_id = ?20, pending_text = ?21,
+                 pending_started_at = ?22, pending_agent = ?23, pending_model = ?24,
+                 queue_length = ?25, queue_held = ?26
+             WHERE session_id = ?27",
         )?
-        .execute(named_params! {
-            ":title": head.title,
-            ":title_folded": fold(&head.title),
-            ":agent": head.agent,
-            ":model": head.model,
-            ":archived": head.archived,
-            ":revision": head.revision.to_column(),
-            ":activity_at": head.activity_at.to_column(),
-            ":message_count": head.message_count.to_column(),
-            ":transcript_generation": head.transcript_generation.to_column(),
-            ":transcript_generation_baseline": head.transcript_generation_baseline.to_column(),
-            ":truncation_watermark": head.truncation_watermark.to_column(),
-            ":head_id": head.head_id.map(Column::to_column),
-            ":usage_input": head.usage.input.map(Column::to_column),
-            ":usage_output": head.usage.output.map(Column::to_column),
-            ":usage_cached": head.usage.cached.map(Column::to_column),
-            ":usage_cost": head.usage.cost.map(Column::to_column),
-            ":usage_context_used": head.usage.context_used.map(Column::to_column),
-            ":usage_context_max": head.usage.context_max.map(Column::to_column),
-            ":pending_turn_id": pending.map(|turn| turn.turn_id.to_column()),
-            ":pending_run_id": pending.map(|turn| turn.run_id.to_column()),
-            ":pending_text": pending.map(|turn| turn.text.as_str()),
-            ":pending_started_at": pending.map(|turn| turn.pending_started_at.to_column()),
-            ":pending_agent": pending.map(|turn| turn.agent.as_str()),
-            ":pending_model": pending.and_then(|turn| turn.model.as_deref()),
-            ":queue_length": head.queue_length.to_column(),
-            ":queue_held": head.queue_held.map(Code::as_str),
-            ":session_id": head.session_id.to_column(),
-        })?;
+        .execute(params![
+            head.title,
+            fold(&head.title),
+            head.agent,
+            head.model,
+            head.archived,
+            head.revision.to_column(),
+            head.activity_at.to_column(),
+            head.message_count.to_column(),
+            head.head_id.map(Column::to_column),
+            head.transcript_generation.to_column(),
+            head.transcript_generation_baseline.to_column(),
+            head.truncation_watermark.to_column(),
+            head.usage.input.map(Column::to_column),
+            head.usage.output.map(Column::to_column),
+            head.usage.cached.map(Column::to_column),
+            head.usage.cost.map(Column::to_column),
+            head.usage.context_used.map(Column::to_column),
+            head.usage.context_max.map(Column::to_column),
+            pending.map(|turn| turn.turn_id.to_column()),
+            pending.map(|turn| turn.run_id.to_column()),
+            pending.map(|turn| turn.text.as_str()),
+            pending.map(|turn| turn.pending_started_at.to_column()),
+            pending.map(|turn| turn.agent.as_str()),
+            pending.and_then(|turn| turn.model.as_deref()),
+            head.queue_length.to_column(),
+            head.queue_held.map(Code::as_str),
+            head.session_id.to_column(),
+        ])?;
     Ok(())
 }
 
 fn head_of(row: &Row<'_>) -> rusqlite::Result<SessionHead> {
     Ok(SessionHead {
-        session_id: read(row, "session_id")?,
-        owner: read(row, "owner")?,
-        title: row.get("title")?,
-        revision: read(row, "revision")?,
-        transcript_generation: read(row, "transcript_generation")?,
-        transcript_generation_baseline: read(row, "transcript_generation_baseline")?,
-        truncation_watermark: read(row, "truncation_watermark")?,
-        agent: row.get("agent")?,
-        model: row.get("model")?,
-        archived: row.get("archived")?,
-        shared: row.get("shared")?,
-        created_at: read(row, "created_at")?,
-        activity_at: read(row, "activity_at")?,
-        message_count: read(row, "message_count")?,
-        head_id: read_opt(row, "head_id")?,
+        session_id: read(row, 0)?,
+        owner: read(row, 1)?,
+        title: row.get(2)?,
+        revision: read(row, 3)?,
+        transcript_generation: read(row, 4)?,
+        transcript_generation_baseline: read(row, 5)?,
+        truncation_watermark: read(row, 6)?,
+        agent: row.get(7)?,
+        model: row.get(8)?,
+        archived: row.get(9)?,
+        shared: row.get(10)?,
+        created_at: read(row, 11)?,
+        activity_at: read(row, 12)?,
+        message_count: read(row, 13)?,
+        head_id: read_opt(row, 14)?,
         pending: pending_of(row)?,
-        usage: read_usage(row)?,
-        queue_length: read(row, "queue_length")?,
-        queue_held: read_code(row, "queue_held")?,
+        usage: read_usage_at(row, 21)?,
+        queue_length: read(row, 27)?,
+        queue_held: read_code(row, 28)?,
     })
 }
 
 fn pending_of(row: &Row<'_>) -> rusqlite::Result<Option<PendingTurn>> {
-    let Some(turn_id) = read_opt(row, "pending_turn_id")? else { return Ok(None) };
+    let Some(turn_id) = read_opt(row, 15)? else { return Ok(None) };
     Ok(Some(PendingTurn {
         turn_id,
-        run_id: read(row, "pending_run_id")?,
-        text: row.get("pending_text")?,
-        pending_started_at: read(row, "pending_started_at")?,
-        agent: row.get("pending_agent")?,
-        model: row.get("pending_model")?,
+        run_id: read(row, 16)?,
+        text: row.get(17)?,
+        pending_started_at: read(row, 18)?,
+        agent: row.get(19)?,
+        model: row.get(20)?,
     }))
 }

@@ -36,6 +36,8 @@ type Answer = Box<dyn FnOnce(Result<(), StoreFailure>) + Send>;
 pub(super) struct Write {
     rows: usize,
     stable: bool,
+    /// Whether it may leave something for the error store to take over.
+    leaves_errors: bool,
     at: Option<Instant>,
     carry_out: Box<dyn FnOnce(Transaction<'_>) -> Answer + Send>,
 }
@@ -59,7 +61,15 @@ impl Write {
                 let _ = sender.try_send(done.and_then(|value| committed.map(|()| value)));
             })
         });
-        (Self { rows, stable, at, carry_out }, receiver)
+        (Self { rows, stable, leaves_errors: false, at, carry_out }, receiver)
+    }
+}
+
+impl Write {
+    /// The same, which may leave something for the error store to take over.
+    pub(super) fn leaving_errors(mut self, leaves_errors: bool) -> Self {
+        self.leaves_errors = leaves_errors;
+        self
     }
 }
 
@@ -109,6 +119,7 @@ impl Writer {
     /// Commits a batch as one transaction (JRN-20) and answers it.
     fn commit(&mut self, batch: Vec<Write>) {
         let stable = batch.iter().any(|write| write.stable);
+        let leaves_errors = batch.iter().any(|write| write.leaves_errors);
         let newest = batch.iter().filter_map(|write| write.at).max();
         let mut answers = Vec::with_capacity(batch.len());
         let committed = self.transact(batch, stable, newest, &mut answers);
@@ -123,10 +134,10 @@ impl Writer {
         for answer in answers {
             answer(committed.clone());
         }
-        if stable {
+        if leaves_errors {
             self.is_outbox_checked = false;
-            self.take_over_errors();
         }
+        self.take_over_errors();
     }
 
     fn transact(

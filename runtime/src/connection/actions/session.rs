@@ -1,9 +1,8 @@
 //! Making, opening and closing sessions, and reading their live content.
 
-use runwarden_protocol::ids::{Revision, RunId};
+use runwarden_protocol::ids::RunId;
 use runwarden_protocol::run::storage::STORAGE_RETRY_MS;
 use runwarden_protocol::session::project::int;
-use runwarden_protocol::session::record::{SessionHead, Usage};
 use runwarden_protocol::wire::Refusal;
 use runwarden_protocol::wire::actions::{CloseSession, CreateSession, GetStream, OpenSession};
 use runwarden_protocol::wire::codes::Code;
@@ -53,7 +52,7 @@ pub(super) async fn create<W: World, S: Store>(
         key: key.clone(),
     };
     match hub.store().commit(Commit::CreateSession(session.clone())).await {
-        Ok(committed) => created(hub, session, committed, reply),
+        Ok(committed) => created(hub, committed, reply),
         // A change of the same key in another process got there first.
         Err(StoreFailure::Conflict { .. }) => match remembered(hub, key.as_ref(), &reply).await {
             Ok(Some(record)) => repeat(key, record, reply),
@@ -148,13 +147,8 @@ fn choice<W: World, S: Store>(hub: &Hub<W, S>, fields: &CreateSession) -> Option
     choose(agent, fields.model.clone()).ok()
 }
 
-fn created<W: World, S: Store>(
-    hub: &Hub<W, S>,
-    session: NewSession,
-    committed: Committed,
-    reply: ReplyTo,
-) {
-    let head = new_head(session, committed);
+fn created<W: World, S: Store>(hub: &Hub<W, S>, committed: Committed, reply: ReplyTo) {
+    let head = *committed.head;
     let owner = head.owner;
     hub.push_to(owner, &pushes::session_item(hub, &head, owner, 0));
     let created = SessionCreated {
@@ -165,31 +159,4 @@ fn created<W: World, S: Store>(
         model: head.model,
     };
     reply.done(Frame::SessionCreated(created));
-}
-
-/// The head of a session as its commit made it.
-fn new_head(session: NewSession, committed: Committed) -> SessionHead {
-    let Committed { revision, activity_at, terminal_seq: _ } = committed;
-    debug_assert!(revision > Revision::ZERO);
-    SessionHead {
-        session_id: session.session_id,
-        owner: session.owner,
-        title: session.title,
-        revision,
-        transcript_generation: 0,
-        transcript_generation_baseline: 0,
-        truncation_watermark: Revision::ZERO,
-        agent: session.agent,
-        model: session.model,
-        archived: false,
-        shared: false,
-        created_at: session.at,
-        activity_at,
-        message_count: 0,
-        head_id: None,
-        pending: None,
-        usage: Usage::default(),
-        queue_length: 0,
-        queue_held: None,
-    }
 }

@@ -33,7 +33,7 @@ fn a_change_touches_what_it_names_and_raises_the_revision_once() {
     let before = fixture.head(SESSION);
     let title = FieldsChange { title: Some("Über".to_owned()), ..FieldsChange::default() };
     let done = fixture.commit(change(1, fields(title))).unwrap();
-    assert_eq!((done.revision, done.activity_at), (Revision::new(2), at(1)));
+    assert_eq!((done.revision, done.head.activity_at), (Revision::new(2), at(1)));
     let named = fixture.head(SESSION);
     let expected = SessionHead { title: "Über".to_owned(), revision: Revision::new(2), ..before };
     assert_eq!(named, expected);

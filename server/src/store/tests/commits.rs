@@ -11,7 +11,7 @@ fn a_turn_goes_from_pending_to_transcript() {
     let fixture = Fixture::with_session();
     let admitted = fixture.commit(admit(1, 5)).unwrap();
     assert_eq!(admitted.revision, Revision::new(2));
-    assert_eq!(admitted.activity_at, at(50));
+    assert_eq!(admitted.head.activity_at, at(50));
     let head = fixture.head(SESSION);
     assert_eq!(head.title, "message of run 5");
     assert_eq!(head.message_count, 0);

@@ -363,5 +363,5 @@ fn answer_of(journal: &[JournalRow]) -> Result<Option<Answer>, StoreFailure> {
 }
 
 pub(super) fn committed(head: &SessionHead) -> Committed {
-    Committed { revision: head.revision, terminal_seq: None, activity_at: head.activity_at }
+    Committed { revision: head.revision, terminal_seq: None, head: Box::new(head.clone()) }
 }
