@@ -2,6 +2,7 @@
 
 mod admissions;
 mod agent;
+mod appends;
 mod client;
 mod commits;
 mod fanout;
@@ -54,6 +55,22 @@ enum Benchmark {
     /// The server of this build, as `runwarden serve`.
     #[command(hide = true)]
     Serve(ServeArgs),
+    /// Runs that append rows to their journals beside sessions that change: rows a second, transactions, syncs. It
+    /// opens a store itself and starts no server.
+    Appends {
+        /// Runs, each with one batch on its way.
+        #[arg(long, default_value_t = 64)]
+        runs: u64,
+        /// Rows of a batch.
+        #[arg(long, default_value_t = 4)]
+        rows: usize,
+        /// Bytes of a row.
+        #[arg(long, default_value_t = 200)]
+        bytes: usize,
+        /// How long, in seconds.
+        #[arg(long, default_value_t = 10)]
+        seconds: u64,
+    },
 }
 
 /// What kept a benchmark from its end.
@@ -78,6 +95,9 @@ enum Problem {
     /// The store beside the server.
     #[error("the store: {0}")]
     Store(#[from] rusqlite::Error),
+    /// The store of a benchmark without a server.
+    #[error(transparent)]
+    Journal(#[from] runwarden_runtime::ports::StoreFailure),
 }
 
 impl Problem {
@@ -103,6 +123,9 @@ fn main() -> ExitCode {
                 }
                 Err(code) => code,
             };
+        }
+        Benchmark::Appends { runs, rows, bytes, seconds } => {
+            appends::run(&appends::Load { runs, rows, bytes }, Duration::from_secs(seconds))
         }
     };
     match result {

@@ -24,6 +24,7 @@ use crate::assets::Assets;
 use crate::auth::Role;
 use crate::config::{Limits, Settings};
 use crate::http::{self, Accepted, SocketService};
+use crate::pruning::keep_pruning;
 use crate::recording::{self, RecordFiles};
 use crate::shutdown::on_signals;
 use crate::startup::{self, Door, StartError};
@@ -165,6 +166,8 @@ async fn serve(
     tracing::info!(recovered, bound = %door.bound, "serving");
     state.note_address(door.bound).map_err(StartError::State)?;
     let listener = door.listener.clone();
+    let retention = Duration::from_millis(settings.limits.journal_retention_ms);
+    executor.spawn(keep_pruning(store, world, retention)).detach();
     let site = site(door, settings, assets, &hub);
     let (accepting, stop_accepting) = async_channel::bounded::<()>(1);
     let accept = http::serve(listener, site, executor.clone());

@@ -11,6 +11,7 @@ pub mod diagnostics;
 pub mod doctor;
 pub mod export;
 pub mod http;
+pub mod pruning;
 pub mod recording;
 pub mod shutdown;
 pub mod startup;

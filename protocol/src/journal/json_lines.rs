@@ -1,7 +1,12 @@
 //! Rows as a file of JSON lines, for exports, event logs and traces (JRN-03, JRN-04).
 
+use std::collections::BTreeMap;
+
+use super::numbers::Numbers;
 use super::row::JournalRow;
-use crate::ids::{RunId, Seq};
+use super::session_read;
+use super::soundness::{RowCheck, Unsound};
+use crate::ids::{RunId, Seq, SessionId};
 
 /// The end of a line, and nothing else is one.
 const LF: u8 = b'\n';
@@ -13,6 +18,15 @@ pub struct Opened {
     pub rows: Vec<JournalRow>,
     /// Bytes up to the last LF: what the file is cut to before anything is read or appended (JRN-04).
     pub sound_bytes: usize,
+}
+
+/// The rows of one run in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRows {
+    /// Those before the first that cannot be trusted.
+    pub rows: Vec<JournalRow>,
+    /// What is wrong with that one; the run is quarantined then, alone (JRN-11).
+    pub unsound: Option<Unsound>,
 }
 
 /// A line that is no row.
@@ -56,12 +70,56 @@ pub fn open(file: &[u8]) -> Result<Opened, LineError> {
     Ok(Opened { rows: rows?, sound_bytes: file.len() - torn.len() })
 }
 
+/// Reads one run of a file that may be damaged. A line that is no row is passed over; the run that it was of lacks
+/// a number then.
+pub fn read_run(file: &[u8], session_id: SessionId, run_id: RunId) -> RunRows {
+    of_run(run_id, session_id, readable(file).filter(|row| row.run_id == run_id))
+}
+
+/// Reads every run of a session in the order of a session-wide read (JRN-16), each as [`read_run`] does.
+pub fn read_session(file: &[u8], session_id: SessionId) -> Vec<(RunId, RunRows)> {
+    let mut runs: BTreeMap<RunId, Vec<JournalRow>> = BTreeMap::new();
+    for row in readable(file) {
+        runs.entry(row.run_id).or_default().push(row);
+    }
+    let first = |(run_id, rows): (&RunId, &Vec<JournalRow>)| {
+        rows.first().map(|row| (*run_id, row.created_at))
+    };
+    let order = session_read::in_order(runs.iter().filter_map(first));
+    let read = order.into_iter().map(|run_id| {
+        let rows = runs.remove(&run_id).unwrap_or_default();
+        (run_id, of_run(run_id, session_id, rows.into_iter()))
+    });
+    read.collect()
+}
+
 impl Opened {
     /// The number of the next row of a run: one more than the highest (JRN-04).
     pub fn next(&self, run_id: RunId) -> Seq {
-        let of_run = self.rows.iter().filter(|row| row.run_id == run_id);
-        of_run.map(|row| row.seq).max().unwrap_or(Seq::ZERO).plus(1)
+        self.numbers(run_id).last().plus(1)
     }
+
+    /// The numbers of a run that is written on here.
+    pub fn numbers(&self, run_id: RunId) -> Numbers {
+        let of_run = self.rows.iter().filter(|row| row.run_id == run_id);
+        Numbers::own(of_run.map(|row| row.seq).max().unwrap_or(Seq::ZERO))
+    }
+}
+
+fn readable(file: &[u8]) -> impl Iterator<Item = JournalRow> {
+    split(file).0.filter_map(|line| serde_json::from_slice(line).ok())
+}
+
+fn of_run(run_id: RunId, session_id: SessionId, read: impl Iterator<Item = JournalRow>) -> RunRows {
+    let mut check = RowCheck::behind(run_id, session_id, Seq::ZERO);
+    let mut rows = Vec::new();
+    for row in read {
+        if let Err(unsound) = check.take(&row) {
+            return RunRows { rows, unsound: Some(unsound) };
+        }
+        rows.push(row);
+    }
+    RunRows { rows, unsound: None }
 }
 
 #[cfg(test)]
@@ -115,6 +173,32 @@ mod tests {
             rows[kept..].iter().for_each(|row| append(&mut written, row));
             prop_assert_eq!(written, file(&rows));
         }
+    }
+
+    #[test]
+    fn a_damaged_row_keeps_only_its_own_run_back() {
+        let of = |run, seq, millis| JournalRow {
+            run_id: RunId::new(run),
+            created_at: Instant::from_millis(millis),
+            ..row(seq, "a")
+        };
+        let rows = [of(9, 1, 1), of(8, 1, 2), of(8, 2, 3), of(9, 2, 4), of(8, 3, 5)];
+        let mut bytes = file(&rows);
+        let damaged = file(&rows[..2]).len();
+        bytes[damaged] = b'x';
+        let session = SessionId::new(3);
+        let read = read_session(&bytes, session);
+        let order: Vec<_> = read.iter().map(|(run, _)| run.number()).collect();
+        assert_eq!(order, [9, 8], "by their first rows");
+        let missing = Unsound::Missing { seq: Seq::new(2) };
+        let bad = RunRows { rows: vec![of(8, 1, 2)], unsound: Some(missing) };
+        assert_eq!(read[1], (RunId::new(8), bad));
+        assert_eq!(read[0].1, RunRows { rows: vec![of(9, 1, 1), of(9, 2, 4)], unsound: None });
+        for (run_id, rows) in &read {
+            assert_eq!(read_run(&bytes, session, *run_id), *rows, "two readers agree");
+        }
+        let foreign = read_run(&bytes, SessionId::new(4), RunId::new(9));
+        assert_eq!(foreign.unsound, Some(Unsound::OtherSession { seq: Seq::new(1) }));
     }
 
     #[test]

@@ -562,6 +562,18 @@ pub struct RunFacts {
     pub usage: Usage,
     /// The ErrorData of a failed run as JSON text, while its settlement is kept (OWN-15).
     pub error: Option<String>,
+    /// Whether its journal is still there.
+    pub journal: JournalFate,
+}
+
+/// Whether the journal of a run is still there (JRN-18).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum JournalFate {
+    /// It can be read.
+    #[default]
+    Kept,
+    /// It was pruned: the run's outcome and its answer in the transcript are what is left (KEEP-5).
+    Pruned,
 }
 
 /// A run that is not settled everywhere.

@@ -1,9 +1,9 @@
 //! What clients are told: replies, rows, phases, terminals, questions, list entries.
 
 use runwarden_protocol::delivery::frame::{EntityId, FrameKey, TerminalRole};
-use runwarden_protocol::ids::{AskId, ItemId, RunId, Seq};
+use runwarden_protocol::ids::{AskId, RunId, Seq};
 use runwarden_protocol::instant::Instant;
-use runwarden_protocol::journal::row::{ItemKind, Outcome, Reason, RowEvent};
+use runwarden_protocol::journal::row::{Outcome, Reason, RowEvent};
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::run::Phase;
 use runwarden_protocol::run::lineage::StartAnswer;
@@ -11,26 +11,20 @@ use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::run::stop::Answer;
 use runwarden_protocol::session::project::{self, Live, LiveRun, int};
 use runwarden_protocol::session::record::SessionHead;
-use runwarden_protocol::wire::JsonObject;
 use runwarden_protocol::wire::codes::Code;
 use runwarden_protocol::wire::frames::{
-    Frame, MessageAck, RunStatus, SessionItemFrame, StopOutcome, StopResult, StreamNote,
-    StreamTerminal, StreamText, StreamUpdate, TextKind, UpdateItemKind, UpdateKind,
+    Frame, MessageAck, RunStatus, SessionItemFrame, StopOutcome, StopResult, StreamTerminal,
 };
 use runwarden_protocol::wire::structures::{NumberedFrame, Terminal};
-use serde_json::Value;
 
 use super::changes::refuse_start;
 use super::driver::{Driver, Event, RING_FRAMES_MAX, RingFrame, Waiting};
-use super::ports::clip_value;
+use super::live::{self, Place};
 use crate::connection::ReplyTo;
 use crate::dispatch::Announcement;
 use crate::frames::SharedFrame;
 use crate::ports::store::{KeyEffect, KeyRecord};
 use crate::ports::{Store, StoreFailure, World};
-
-/// Bytes of a live value above which its frame shows a part of it (delta_bytes_max less the envelope).
-const LIVE_VALUE_BYTES_MAX: usize = 3_072;
 
 impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn announce(&mut self, announcement: Announcement) {
@@ -218,8 +212,9 @@ impl<W: World, S: Store> Driver<W, S> {
                 None
             }
         };
-        let place = Place { run_id, base, seq: seq.map(Seq::get) };
-        if let Some((shared, numbered)) = self.live_frame(place, row.event, body) {
+        let place = Place { session: self.session_id, run_id, base, seq: seq.map(Seq::get) };
+        let shown = live::frame(self.hub.payload_id(), place, row.event, body);
+        if let Some((shared, numbered)) = shown {
             frames.push(shared.clone());
             self.keep_in_ring(place, shared, numbered);
         }
@@ -241,97 +236,6 @@ impl<W: World, S: Store> Driver<W, S> {
             run.ring.pop_front();
         }
         run.ring.push_back(RingFrame { seq, frame, numbered });
-    }
-
-    fn live_frame(
-        &self,
-        place: Place,
-        event: RowEvent,
-        body: &str,
-    ) -> Option<(SharedFrame, NumberedFrame)> {
-        match event {
-            RowEvent::Content { item_id, item_kind } => match text_kind(item_kind) {
-                Some(kind) => Some(self.text_frame(place, item_id, kind, body)),
-                None => Some(self.update_frame(place, item_id, item_kind, body)),
-            },
-            RowEvent::QuestionAsked { .. }
-            | RowEvent::QuestionResolved { .. }
-            | RowEvent::SteerAccepted { .. } => self.note_frame(place, event.name()),
-            RowEvent::SteerSettled { steer_id, fate } => {
-                let steer = SettledSteer { steer_id, fate };
-                Some(self.settled_frame(place.run_id, place.seq, steer))
-            }
-            RowEvent::Terminal { .. } => None,
-        }
-    }
-
-    fn text_frame(
-        &self,
-        place: Place,
-        item: ItemId,
-        item_kind: TextKind,
-        text: &str,
-    ) -> (SharedFrame, NumberedFrame) {
-        let (session, entity) = (self.session_id, EntityId::Run(place.run_id));
-        let frame = StreamText {
-            session_id: session.to_string(),
-            entity_id: place.run_id.to_string(),
-            item_id: item.to_string(),
-            item_kind,
-            base_seq: place.base.map(int),
-            stream_seq: place.seq.map(int),
-            replay_degraded: place.seq.is_none(),
-            text: text.to_owned(),
-        };
-        let key = FrameKey::StreamText { session, entity, item };
-        let numbered = NumberedFrame::StreamText(frame.clone());
-        (SharedFrame::text(self.hub.payload_id(), key, frame), numbered)
-    }
-
-    fn update_frame(
-        &self,
-        place: Place,
-        item: ItemId,
-        kind: ItemKind,
-        body: &str,
-    ) -> (SharedFrame, NumberedFrame) {
-        let (session, entity) = (self.session_id, EntityId::Run(place.run_id));
-        let (item_kind, kind) = match kind {
-            ItemKind::Compression => (UpdateItemKind::Compression, UpdateKind::Compression),
-            ItemKind::Notice => (UpdateItemKind::Notice, UpdateKind::Notice),
-            ItemKind::Tool | ItemKind::Text | ItemKind::Thinking | ItemKind::Interim => {
-                (UpdateItemKind::Tool, UpdateKind::Tool)
-            }
-        };
-        let frame = StreamUpdate {
-            session_id: session.to_string(),
-            entity_id: place.run_id.to_string(),
-            item_id: item.to_string(),
-            item_kind,
-            kind,
-            stream_seq: place.seq.map(int),
-            replay_degraded: place.seq.is_none(),
-            value: live_value(body),
-        };
-        let key = FrameKey::StreamUpdate { session, entity, item };
-        let whole = Frame::StreamUpdate(frame.clone());
-        let shared = SharedFrame::whole(self.hub.payload_id(), key, &whole)
-            .with_version(place.seq.unwrap_or_default());
-        (shared, NumberedFrame::StreamUpdate(frame))
-    }
-
-    fn note_frame(&self, place: Place, name: &str) -> Option<(SharedFrame, NumberedFrame)> {
-        let (session, entity) = (self.session_id, EntityId::Run(place.run_id));
-        let frame = StreamNote {
-            session_id: session.to_string(),
-            entity_id: place.run_id.to_string(),
-            base_seq: int(place.base?),
-            stream_seq: int(place.seq?),
-            names: vec![name.to_owned()],
-        };
-        let key = FrameKey::StreamNote { session, entity };
-        let numbered = NumberedFrame::StreamNote(frame.clone());
-        Some((SharedFrame::note(self.hub.payload_id(), key, frame), numbered))
     }
 
     fn show_phase(&mut self, run_id: RunId, phase: Phase, since: Instant) {
@@ -482,32 +386,5 @@ impl<W: World, S: Store> Driver<W, S> {
 
     fn agent_of(&self, run_id: RunId) -> String {
         self.runs.get(&run_id).map_or_else(|| self.head.agent.clone(), |run| run.agent.clone())
-    }
-}
-
-/// Where a live frame stands.
-#[derive(Clone, Copy)]
-struct Place {
-    run_id: RunId,
-    base: Option<u64>,
-    seq: Option<u64>,
-}
-
-const fn text_kind(kind: ItemKind) -> Option<TextKind> {
-    match kind {
-        ItemKind::Text => Some(TextKind::Text),
-        ItemKind::Thinking => Some(TextKind::Thinking),
-        ItemKind::Interim => Some(TextKind::Interim),
-        ItemKind::Tool | ItemKind::Compression | ItemKind::Notice => None,
-    }
-}
-
-/// The value of an item as a live frame shows it: an object within the entry limit (SES-15).
-pub(super) fn live_value(body: &str) -> JsonObject {
-    let mut value: Value = serde_json::from_str(body).unwrap_or(Value::Null);
-    clip_value(&mut value, LIVE_VALUE_BYTES_MAX);
-    match value {
-        Value::Object(fields) => fields,
-        other => JsonObject::from_iter([("value".to_owned(), other)]),
     }
 }

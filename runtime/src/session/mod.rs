@@ -4,6 +4,7 @@ mod announce;
 mod changes;
 mod deleting;
 mod driver;
+mod live;
 mod open;
 mod ports;
 mod questions;

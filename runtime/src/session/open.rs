@@ -18,8 +18,8 @@ use runwarden_protocol::wire::structures::{
     DetailField, EntityStatus, Item, Marker, NumberedFrame, RecoveryReason,
 };
 
-use super::announce::live_value;
 use super::driver::{Driver, Event, RunState, StartDetails, Waiting};
+use super::live::live_value;
 use crate::connection::ReplyTo;
 use crate::frames::SharedFrame;
 use crate::ports::change::Choice;

@@ -14,6 +14,7 @@ use super::driver::{Driver, Event};
 use super::open::items_of;
 use super::steers::state_of;
 use crate::connection::ReplyTo;
+use crate::ports::store::JournalFate;
 use crate::ports::{Store, StoreFailure, World};
 use crate::status::replay_of;
 
@@ -99,7 +100,7 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 }
 
-/// The run and its content; `None` when this session has no settled run of that id. A journal that cannot
+/// The run and its content; `None` when this session has no settled run of that id, or its journal was pruned. A journal that cannot
 /// be trusted shows what came before the fault, and says so (ATT-11).
 async fn read<S: Store>(
     store: &S,
@@ -109,6 +110,9 @@ async fn read<S: Store>(
     let facts = store.run(run_id).await?.filter(|facts| facts.session_id == session_id);
     let Some(facts) = facts else { return Ok(None) };
     let Some(outcome) = facts.outcome else { return Ok(None) };
+    if facts.journal == JournalFate::Pruned {
+        return Ok(None);
+    }
     let mut scene = Scene::new();
     let mut steers = Vec::new();
     let mut quarantine = None;
@@ -128,6 +132,8 @@ async fn read<S: Store>(
                 quarantine = Some(reason);
                 break;
             }
+            // It was pruned between two reads.
+            Err(StoreFailure::Missing(_)) => return Ok(None),
             Err(failure) => return Err(failure),
         }
     }

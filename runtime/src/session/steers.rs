@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use async_channel::Sender;
-use runwarden_protocol::delivery::frame::{EntityId, FrameKey};
 use runwarden_protocol::ids::{AskId, RunId, Seq, SteerId};
 use runwarden_protocol::journal::row::{RowEvent, SteerFate};
 use runwarden_protocol::json_bytes::json_text_bytes;
 use runwarden_protocol::run::lineage::{Input, Offered, SteerAnswer};
 use runwarden_protocol::run::steer::SettledSteer;
-use runwarden_protocol::session::project::int;
-use runwarden_protocol::wire::frames::{Frame, SteerOutcome, SteerResult, SteerSettled};
-use runwarden_protocol::wire::structures::{NumberedFrame, ReturnedSteer, Steer, SteerState};
+use runwarden_protocol::wire::frames::{Frame, SteerOutcome, SteerResult};
+use runwarden_protocol::wire::structures::{ReturnedSteer, Steer, SteerState};
 
 use super::driver::{Driver, Waiting};
+use super::live::{self, Place};
 use crate::connection::ReplyTo;
 use crate::frames::SharedFrame;
 use crate::ports::agent::HandedSteer;
@@ -116,7 +115,8 @@ impl<W: World, S: Store> Driver<W, S> {
         for (offset, steer) in (0_u64..).zip(steers) {
             let first = terminal.map(|seq| seq.get().saturating_sub(steers.len() as u64));
             let seq = first.map(|first| first + offset);
-            frames.push(self.settled_frame(run_id, seq, *steer).0);
+            let place = Place { session: self.session_id, run_id, base: None, seq };
+            frames.push(live::settled(self.hub.payload_id(), place, *steer).0);
             self.steer_settled(run_id, *steer);
             if steer.fate == SteerFate::Returned {
                 let (steer_id, text) = (steer.steer_id, self.words_of(run_id, steer.steer_id));
@@ -124,27 +124,6 @@ impl<W: World, S: Store> Driver<W, S> {
             }
         }
         (frames, returned)
-    }
-
-    pub(super) fn settled_frame(
-        &self,
-        run_id: RunId,
-        seq: Option<u64>,
-        settled: SettledSteer,
-    ) -> (SharedFrame, NumberedFrame) {
-        let (session, entity) = (self.session_id, EntityId::Run(run_id));
-        let SettledSteer { steer_id: steer, fate: outcome } = settled;
-        let frame = SteerSettled {
-            session_id: session.to_string(),
-            entity_id: run_id.to_string(),
-            steer_id: steer.to_string(),
-            outcome,
-            stream_seq: seq.map(int),
-        };
-        let key = FrameKey::SteerSettled { session, entity, steer };
-        let whole = Frame::SteerSettled(frame.clone());
-        let shared = SharedFrame::whole(self.hub.payload_id(), key, &whole);
-        (shared, NumberedFrame::SteerSettled(frame))
     }
 
     pub(super) fn shown_steers(&self, run_id: RunId) -> Vec<Steer> {

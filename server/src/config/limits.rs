@@ -2,11 +2,15 @@
 
 use runwarden_protocol::flight::{RECORD_BYTES_DEFAULT, RECORD_BYTES_MAX};
 use runwarden_protocol::run::storage::DISK_LOW_BYTES;
+use runwarden_protocol::journal::retention::JOURNAL_RETENTION;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Unexpected};
 
 /// Longest time a limit may be set to, 30 days.
 const TIME_MS_MAX: u64 = 2_592_000_000;
+
+/// Longest time journals may be set to be kept, 10 years.
+const RETENTION_MS_MAX: u64 = 315_360_000_000;
 
 /// Most runs a server may be set to hold.
 const RUNS_MAX_MAX: u32 = 4_096;
@@ -36,6 +40,9 @@ pub struct Limits {
     /// Key `disk_low`: free bytes below which new runs are refused; 0 turns that off (LIM-05).
     #[serde(rename = "disk_low", deserialize_with = "disk_low")]
     pub disk_low_bytes: u64,
+    /// Key `journal_retention`: how long the journal of a settled run is kept, in milliseconds (JRN-18).
+    #[serde(rename = "journal_retention", deserialize_with = "retention")]
+    pub journal_retention_ms: u64,
     /// Bytes of steps that the flight recorder keeps of a session; 0 turns it off.
     #[serde(deserialize_with = "record_bytes")]
     pub record_bytes_max: usize,
@@ -60,6 +67,7 @@ impl Default for Limits {
             ask_timeout_ms: 120_000,
             agent_silence_ms_max: 600_000,
             disk_low_bytes: DISK_LOW_BYTES,
+            journal_retention_ms: JOURNAL_RETENTION.as_millis(),
             record_bytes_max: RECORD_BYTES_DEFAULT,
             run_ms_max: None,
             runs_max: 64,
@@ -71,6 +79,10 @@ impl Default for Limits {
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     bounded(deserializer, TIME_MS_MAX, "milliseconds")
+}
+
+fn retention<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    bounded(deserializer, RETENTION_MS_MAX, "milliseconds")
 }
 
 fn some_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {

@@ -148,6 +148,10 @@ fn limits_hold_at_their_bounds() {
         ("agents_kept_max = 1025", false),
         ("ask_timeout = 0", false),
         ("ask_timeout = 1", true),
+        ("journal_retention = 0", false),
+        ("journal_retention = 1", true),
+        ("journal_retention = 315360000000", true),
+        ("journal_retention = 315360000001", false),
         ("agent_silence_max = 2592000000", true),
         ("agent_silence_max = 2592000001", false),
     ] {

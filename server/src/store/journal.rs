@@ -5,19 +5,19 @@ use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{
     ItemKind, JournalRow, Outcome, Reason, RowEvent, SteerFate,
 };
+use runwarden_protocol::journal::soundness::{RowCheck, Unsound};
 use runwarden_protocol::session::record::Usage;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::steer::SteerEnd;
 use runwarden_runtime::ports::store::{
-    Append, JournalPage, NewRow, PAGE_BYTES_MAX, PAGE_ROWS_MAX, Persisted, RunFacts,
+    Append, JournalFate, JournalPage, NewRow, PAGE_BYTES_MAX, PAGE_ROWS_MAX, Persisted, RunFacts,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::de::IgnoredAny;
 
 use super::column::{Column, read, read_opt, read_outcome, read_usage_at, unreadable};
-use super::deletion;
 use super::fault::{Fault, misuse};
+use super::{deletion, retention};
 
 /// Steps of a turn, in the order of their rows (TRN-01).
 #[derive(Clone, Copy, Debug)]
@@ -177,6 +177,7 @@ pub(super) fn facts(connection: &Connection, run_id: RunId) -> rusqlite::Result<
                 turn_id: read(row, 4)?,
                 usage: read_usage_at(row, 5)?,
                 error: None,
+                journal: retention::fate(row)?,
             })
         })
         .optional()
@@ -260,6 +261,9 @@ pub(super) fn page(
     after: Seq,
 ) -> Result<JournalPage, Fault> {
     let run = facts(connection, run_id)?.ok_or(StoreFailure::Missing("run"))?;
+    if run.journal == JournalFate::Pruned {
+        return Err(StoreFailure::Missing("journal: it was pruned").into());
+    }
     let mut page = JournalPage { rows: Vec::new(), more: false };
     let mut bytes = 0_usize;
     let unsound = walk(connection, run_id, &run, after, |row| {
@@ -291,21 +295,25 @@ pub(super) fn walk(
          WHERE run_id = ?1 AND seq > ?2 ORDER BY seq",
     )?;
     let mut stored = statement.query(params![run_id.to_column(), after.to_column()])?;
-    let mut last = after;
+    let mut check = RowCheck::behind(run_id, run.session_id, after);
     while let Some(row) = stored.next()? {
-        let next = last.plus(1);
-        let found: Seq = read(row, "seq")?;
-        if found != next {
-            return Ok(Some(format!("row {} is missing", next.get())));
-        }
-        match sound_row(row, run_id, run.session_id).and_then(&mut take) {
-            Ok(true) => last = next,
+        let seq: Seq = read(row, "seq")?;
+        let checked = check
+            .expect(seq)
+            .and_then(|seq| decode(row, run_id).map_err(|what| Unsound::Malformed { seq, what }))
+            .and_then(|row| check.take(&row).map(|()| row));
+        let taken = match checked {
+            Ok(row) => take(row),
+            Err(unsound) => return Ok(Some(unsound.to_string())),
+        };
+        match taken {
+            Ok(true) => {}
             Ok(false) => return Ok(None),
-            Err(what) => return Ok(Some(format!("row {}: {what}", next.get()))),
+            Err(what) => return Ok(Some(Unsound::Malformed { seq, what }.to_string())),
         }
     }
-    let is_short = last < run.last_seq;
-    Ok(is_short.then(|| format!("row {} is missing", last.plus(1).get())))
+    let is_gone = run.journal == JournalFate::Pruned;
+    Ok(check.end(run.last_seq).err().filter(|_| !is_gone).map(|missing| missing.to_string()))
 }
 
 fn insert(
@@ -348,21 +356,14 @@ fn set_last_seq(connection: &Connection, run_id: RunId, seq: Seq) -> rusqlite::R
     Ok(())
 }
 
-fn sound_row(row: &Row<'_>, run_id: RunId, session_id: SessionId) -> Result<JournalRow, String> {
+fn decode(row: &Row<'_>, run_id: RunId) -> Result<JournalRow, String> {
     let unsound = |error: rusqlite::Error| error.to_string();
-    let found: SessionId = read(row, "session_id").map_err(unsound)?;
-    if found != session_id {
-        return Err("it belongs to another session".to_owned());
-    }
+    let session_id: SessionId = read(row, "session_id").map_err(unsound)?;
     let event = event_of(row).map_err(unsound)?;
     let ValueRef::Text(body) = row.get_ref("body").map_err(unsound)? else {
         return Err("its body is not text".to_owned());
     };
     let body = str::from_utf8(body).map_err(|_| "its body is not UTF-8".to_owned())?;
-    let is_text = matches!(event, RowEvent::Content { item_kind, .. } if item_kind.is_text());
-    if !is_text && serde_json::from_str::<IgnoredAny>(body).is_err() {
-        return Err("its value is not JSON".to_owned());
-    }
     Ok(JournalRow {
         run_id,
         session_id,

@@ -1,13 +1,13 @@
 //! Settled rows of transcripts, by position.
 
-use runwarden_protocol::ids::{MessageId, SessionId};
+use runwarden_protocol::ids::{MessageId, RunId, SessionId};
 use runwarden_protocol::journal::row::Outcome;
 use runwarden_protocol::session::context::{Speaker, message};
 use runwarden_protocol::session::record::{Marker, Role, StoredRow};
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::agent::{ContextMessage, ContextRole};
 use runwarden_runtime::ports::store::{ReadRows, RowPage};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::column::{Column, read, read_opt, read_outcome, read_reason, read_usage, unreadable};
 use super::fault::Fault;
@@ -75,6 +75,20 @@ pub(super) fn contains(
     connection
         .prepare_cached("SELECT 1 FROM messages WHERE session_id = ?1 AND message_id = ?2")?
         .exists(params![session_id.to_column(), message_id.to_column()])
+}
+
+/// The answer of a run, if the transcript has one.
+pub(super) fn answer_of(
+    connection: &Connection,
+    session_id: SessionId,
+    run_id: RunId,
+) -> rusqlite::Result<Option<StoredRow>> {
+    connection
+        .prepare_cached(
+            "SELECT * FROM messages WHERE session_id = ?1 AND run_id = ?2 AND role = 'assistant'",
+        )?
+        .query_row(params![session_id.to_column(), run_id.to_column()], stored_row)
+        .optional()
 }
 
 /// Adds a row at the end of a transcript that has `position` rows.

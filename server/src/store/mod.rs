@@ -10,6 +10,7 @@ mod conversations;
 mod deletion;
 mod errors;
 mod fault;
+mod figures;
 pub mod inspect;
 mod journal;
 mod keys;
@@ -18,6 +19,7 @@ mod messages;
 mod meta;
 mod open;
 mod queue;
+mod retention;
 mod rewrite;
 mod room;
 mod schema;
@@ -33,7 +35,7 @@ use std::thread::JoinHandle;
 
 use async_channel::{Receiver, Sender};
 use runwarden_protocol::ids::{MessageId, PrincipalId, RunId, Seq, SessionId, StoreId, TurnId};
-use runwarden_protocol::instant::Instant;
+use runwarden_protocol::instant::{Duration, Instant};
 use runwarden_protocol::session::record::SessionHead;
 use runwarden_protocol::session::rewrite::Target;
 use runwarden_runtime::ports::StoreFailure;
@@ -45,10 +47,12 @@ use runwarden_runtime::ports::store::{
 };
 use rusqlite::Connection;
 
+pub use self::figures::StoreFigures;
 pub use self::open::OpenError;
 
 use self::errors::ErrorStore;
 use self::fault::Fault;
+use self::figures::Counters;
 use self::thread::{Read, Work, Write, Writer};
 use crate::state_dir::StateDir;
 
@@ -70,6 +74,7 @@ struct Shared {
     path: PathBuf,
     store_id: StoreId,
     greatest_time: Arc<AtomicU64>,
+    counters: Arc<Counters>,
     work: Sender<Work>,
     reads: Sender<Read>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -95,16 +100,23 @@ fn open_in_boot(state_dir: &StateDir, boot_id: Option<&str>) -> Result<SqliteSto
     let reader = open::open_reader(&path)?;
     let greatest = errors.greatest_time().unwrap_or_default().max(identity.greatest_time);
     let greatest_time = Arc::new(AtomicU64::new(greatest.as_micros()));
+    let counters = Arc::<Counters>::default();
     let (work, work_queue) = async_channel::bounded(WORK_MAX);
     let (reads, read_queue) = async_channel::bounded(READS_MAX);
-    let writer = Writer::new(writer, errors, Arc::clone(&greatest_time));
+    let writer = Writer::new(
+        writer,
+        errors,
+        identity.epoch,
+        Arc::clone(&greatest_time),
+        Arc::clone(&counters),
+    );
     let threads = vec![
         spawn("store", &path, move || writer.run(&work_queue))?,
         spawn("store-read", &path, move || thread::read_all(&reader, &read_queue))?,
     ];
     let threads = Mutex::new(threads);
     let store_id = identity.store_id;
-    let shared = Shared { path, store_id, greatest_time, work, reads, threads };
+    let shared = Shared { path, store_id, greatest_time, counters, work, reads, threads };
     Ok(SqliteStore { shared: Arc::new(shared) })
 }
 
@@ -112,6 +124,11 @@ impl SqliteStore {
     /// The greatest time any answered change or stored error carries; the guarded clock starts no earlier.
     pub fn greatest_time(&self) -> Instant {
         Instant::from_micros(self.shared.greatest_time.load(Ordering::Acquire))
+    }
+
+    /// What was committed since the store was opened.
+    pub fn figures(&self) -> StoreFigures {
+        self.shared.counters.read()
     }
 
     /// Finishes the work that waits, marks the store as closed cleanly, and ends its threads. Blocks until
@@ -136,6 +153,27 @@ impl SqliteStore {
             }
         }
         marked
+    }
+
+    /// Takes one step of pruning the journals whose runs ended before `due` (JRN-18): it looks at one journal, or
+    /// removes at most 256 rows of one. `false` when nothing is left to do.
+    ///
+    /// # Errors
+    /// [`StoreFailure`] when the store cannot be read or written.
+    pub async fn prune(&self, now: Instant, retention: Duration) -> Result<bool, StoreFailure> {
+        let removed = self.write(1, false, None, retention::remove_some).await?;
+        if removed {
+            return Ok(true);
+        }
+        let found =
+            self.read(move |connection| retention::judge(connection, now, retention)).await?;
+        let Some((run_id, verdict)) = found else { return Ok(false) };
+        if let retention::Verdict::Keep { reason } = &verdict {
+            tracing::warn!(%run_id, reason, "the journal is kept: its settlement does not hold it");
+        }
+        self.write(1, false, None, move |connection| retention::note(connection, run_id, &verdict))
+            .await?;
+        Ok(true)
     }
 
     async fn write<T: Send + 'static>(

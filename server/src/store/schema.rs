@@ -36,6 +36,10 @@ ALTER TABLE keys ADD COLUMN text TEXT;
     "ALTER TABLE sessions ADD COLUMN truncation_watermark INTEGER NOT NULL DEFAULT 0;
 ",
     REPLACED,
+    "ALTER TABLE runs ADD COLUMN journal_fate INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX runs_by_end ON runs (ended_at) WHERE outcome IS NOT NULL AND journal_fate = 0;
+CREATE INDEX runs_pruned ON runs (run_id) WHERE journal_fate = 1;
+",
 ];
 
 /// What a rewrite replaced, until the turn behind it is over; also a part of [`SESSIONS`].
@@ -204,10 +208,13 @@ CREATE TABLE runs (
     usage_cached INTEGER,
     usage_cost INTEGER,
     usage_context_used INTEGER,
-    usage_context_max INTEGER
+    usage_context_max INTEGER,
+    journal_fate INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX runs_unsettled ON runs (run_id) WHERE outcome IS NULL;
 CREATE INDEX runs_by_session ON runs (session_id);
+CREATE INDEX runs_by_end ON runs (ended_at) WHERE outcome IS NOT NULL AND journal_fate = 0;
+CREATE INDEX runs_pruned ON runs (run_id) WHERE journal_fate = 1;
 
 CREATE TABLE tombstones (
     run_id INTEGER PRIMARY KEY NOT NULL,

@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_channel::{Receiver, Sender};
 use runwarden_protocol::instant::Instant;
+use runwarden_protocol::journal::lease::Epoch;
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::store::BATCH_ROWS_MAX;
 use rusqlite::Connection;
 
 use super::errors::ErrorStore;
 use super::fault::Fault;
+use super::figures::Counters;
 use super::meta;
 
 /// Work for the writing thread.
@@ -77,20 +79,25 @@ impl Write {
 pub(super) struct Writer {
     connection: Connection,
     errors: ErrorStore,
+    epoch: Epoch,
     greatest_time: Arc<AtomicU64>,
+    counters: Arc<Counters>,
     is_full_sync: bool,
     is_outbox_checked: bool,
 }
 
 impl Writer {
-    /// A writer on open files; `greatest_time` is shared with the store's handles. The connection is set
-    /// to full synchronisation.
+    /// A writer on open files, under the epoch it opened them with; `greatest_time` and `counters` are shared
+    /// with the store's handles. The connection is set to full synchronisation.
     pub(super) fn new(
         connection: Connection,
         errors: ErrorStore,
+        epoch: Epoch,
         greatest_time: Arc<AtomicU64>,
+        counters: Arc<Counters>,
     ) -> Self {
-        Self { connection, errors, greatest_time, is_full_sync: true, is_outbox_checked: false }
+        let (is_full_sync, is_outbox_checked) = (true, false);
+        Self { connection, errors, epoch, greatest_time, counters, is_full_sync, is_outbox_checked }
     }
 
     /// Does the work that arrives until the store is closed or its last handle is gone.
@@ -121,6 +128,7 @@ impl Writer {
         let stable = batch.iter().any(|write| write.stable);
         let leaves_errors = batch.iter().any(|write| write.leaves_errors);
         let newest = batch.iter().filter_map(|write| write.at).max();
+        let rows: usize = batch.iter().map(|write| write.rows).sum();
         let mut answers = Vec::with_capacity(batch.len());
         let committed = self.transact(batch, stable, newest, &mut answers);
         if !self.connection.is_autocommit() {
@@ -129,8 +137,11 @@ impl Writer {
         }
         let committed = committed.map_err(|error| {
             tracing::error!(%error, "a batch was not committed");
-            StoreFailure::Unavailable(error.to_string())
+            StoreFailure::from(error)
         });
+        if committed.is_ok() {
+            self.counters.committed(rows as u64, stable);
+        }
         for answer in answers {
             answer(committed.clone());
         }
@@ -146,7 +157,7 @@ impl Writer {
         stable: bool,
         newest: Option<Instant>,
         answers: &mut Vec<Answer>,
-    ) -> rusqlite::Result<()> {
+    ) -> Result<(), Fault> {
         let begun = self.begin(stable);
         for write in batch {
             // After a failure that ended the transaction nothing more may be written outside of one.
@@ -164,14 +175,19 @@ impl Writer {
         Ok(())
     }
 
-    fn begin(&mut self, stable: bool) -> rusqlite::Result<()> {
+    /// Begins a transaction, unless another process has taken the store over (JRN-14).
+    fn begin(&mut self, stable: bool) -> Result<(), Fault> {
         if self.is_full_sync != stable {
             let level = if stable { "FULL" } else { "NORMAL" };
             self.connection.pragma_update(None, "synchronous", level)?;
             self.is_full_sync = stable;
         }
         self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        Ok(())
+        let admitted = meta::admit(&self.connection, self.epoch);
+        if admitted.is_err() {
+            self.connection.prepare_cached("ROLLBACK")?.execute([])?;
+        }
+        admitted
     }
 
     /// Moves errors of settlements into the error store; what fails is tried again later (ERR-26).
@@ -185,11 +201,10 @@ impl Writer {
     }
 
     fn close(&mut self) -> Result<(), StoreFailure> {
-        let marked = self
-            .connection
-            .pragma_update(None, "synchronous", "FULL")
-            .and_then(|()| meta::mark_closed(&self.connection));
-        marked.map_err(|error| StoreFailure::Unavailable(error.to_string()))
+        self.begin(true)?;
+        meta::mark_closed(&self.connection).map_err(Fault::from)?;
+        self.connection.execute_batch("COMMIT").map_err(Fault::from)?;
+        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use runwarden_runtime::ports::profile::{AgentCapabilities, AgentContext, AgentPr
 use runwarden_runtime::ports::{
     self, Agent, AgentFactory, AgentFailure, EventSink, Invocation, Returned, Signal, World,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::executor::lock;
 use super::world::SimWorld;
@@ -60,6 +60,8 @@ pub struct Script {
 pub enum Act {
     /// It says a piece of its answer.
     Say(&'static str),
+    /// It shows the value of a tool, with an output of so many bytes.
+    Show(usize),
     /// It asks a question and waits for the answer.
     Ask,
     /// It waits for a steer.
@@ -341,6 +343,15 @@ impl Call {
                 Act::Say(text) => {
                     let (item, kind) = (1, ItemKind::Text);
                     let event = ports::AgentEvent::Text { item, kind, text: text.to_owned() };
+                    if sink.send(event).await.is_err() {
+                        return Returned::Interrupted;
+                    }
+                }
+                Act::Show(bytes) => {
+                    let (item, kind) = (2, ItemKind::Tool);
+                    let output = "x".repeat(bytes);
+                    let value = json!({"name": "show", "status": "done", "output": output});
+                    let event = ports::AgentEvent::Update { item, kind, value };
                     if sink.send(event).await.is_err() {
                         return Returned::Interrupted;
                     }

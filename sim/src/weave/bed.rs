@@ -255,6 +255,22 @@ impl<G: Guards> Bed<G> {
         }
     }
 
+    /// Ends the server as an operator does: its runs are ended, and the store is closed.
+    pub async fn shut_down(&mut self) {
+        let hub = self.hub().clone();
+        hub.stop_accepting();
+        hub.end_runs().await;
+        drop(hub);
+        self.kill();
+        self.disk.close();
+    }
+
+    /// The world of a further process, which shares the disk.
+    pub fn process(&mut self) -> (Host, SimWorld) {
+        self.host = Host(self.host.0 + 1);
+        (self.host, SimWorld::new(self.executor.clone(), self.host))
+    }
+
     /// Kills the server by a loss of power: what was not stable is gone too.
     pub fn lose_power(&mut self) {
         self.kill();

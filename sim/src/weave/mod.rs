@@ -16,6 +16,7 @@ mod choices;
 mod client;
 mod duplex;
 mod executor;
+mod lines;
 mod schedule;
 mod store;
 mod truth;
@@ -29,6 +30,7 @@ pub use choices::{Actor, Choices, DEPARTURES_MAX, Departure, DepartureError, FAU
 pub use client::{Client, Frame};
 pub use duplex::{End, duplex};
 pub use executor::{Executor, Host, Stuck};
+pub use lines::LinesFile;
 pub use schedule::{Plan, Play, Schedule, Story, Verdict, ensure, schedule};
 pub use store::{
     APPEND_FAILED, COMMIT_FAILED, Data, Disk, Faults, ModelStore, StoredMessage, StoredRun,

@@ -2,10 +2,11 @@
 
 use runwarden_protocol::instant::Duration;
 use runwarden_protocol::journal::row::{Outcome, Reason};
+use runwarden_protocol::journal::run_journal::JOURNAL_BYTES_MAX;
 use runwarden_sim::weave::{Act, Faults, Script};
 use serde_json::json;
 
-use crate::support::{each_seed, run, session, stored};
+use crate::support::{each_seed, run, session, stored, turn};
 
 /// JRN-07 [sim]: a numbered frame is shown only when its row is stored.
 #[test]
@@ -105,5 +106,40 @@ fn a_run_that_cannot_be_journaled_is_ended() {
         } else {
             assert_eq!(stored.outcome, Some(Outcome::Completed));
         }
+    });
+}
+
+/// JRN-17 [sim]: a row that would carry a journal above 64 MiB is neither stored nor shown, and its run is ended, with
+/// everything before it; its terminal is stored all the same, and the session goes on.
+#[test]
+fn a_full_journal_ends_its_run() {
+    const OUTPUT_BYTES: usize = 60_000;
+    each_seed(2, async |mut bed| {
+        let (mut client, session) = session(&mut bed).await;
+        bed.agents.will([Script::of(&[Act::Show(OUTPUT_BYTES); 1_300])]);
+        let run = run(&mut client, &session, "one").await;
+        let ended = client.ended(&run).await.expect("a terminal");
+        assert_eq!(
+            (&ended.data["status"], &ended.data["reason"]),
+            (&json!("failed"), &json!("journal_full"))
+        );
+        let (bytes, largest, last) = {
+            let data = bed.disk.data();
+            let run = stored(&data, &run);
+            assert_eq!(
+                (run.outcome, run.reason),
+                (Some(Outcome::Failed), Some(Reason::JournalFull))
+            );
+            let (terminal, rows) = run.journal.split_last().expect("a terminal");
+            assert!(terminal.event.is_terminal());
+            let sizes = || rows.iter().map(|row| row.body.len() as u64);
+            (sizes().sum::<u64>(), sizes().max().unwrap_or(0), run.last_seq().get())
+        };
+        assert!(bytes <= JOURNAL_BYTES_MAX && bytes + largest > JOURNAL_BYTES_MAX, "{bytes}");
+        assert_eq!(ended.data["stream_seq"], last);
+        let seqs = client.untaken().filter(|frame| frame.kind == "stream_update");
+        let newest = seqs.filter_map(|frame| frame.data["stream_seq"].as_u64()).max();
+        assert!(newest < Some(last), "{newest:?}");
+        assert_eq!(turn(&mut client, &session, "two").await.1, "completed");
     });
 }

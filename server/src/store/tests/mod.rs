@@ -12,7 +12,9 @@ mod queue;
 mod reads;
 mod recoveries;
 mod reference;
+mod retention;
 mod rewrites;
+mod writers;
 
 use futures_lite::future::{block_on, poll_once};
 use runwarden_protocol::ids::{ItemId, MessageId, PrincipalId, Revision, RunId, SessionId};

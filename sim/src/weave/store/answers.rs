@@ -133,8 +133,12 @@ impl Store for ModelStore {
     async fn journal(&self, run_id: RunId, after: Seq) -> Result<JournalPage, StoreFailure> {
         self.read(|data| {
             let run = data.runs.get(&run_id).ok_or(StoreFailure::Missing("run"))?;
-            let rows = run.journal.iter().filter(|row| row.seq > after).cloned().collect();
-            Ok(JournalPage { rows, more: false })
+            match run.sound(run_id, after) {
+                (rows, None) => Ok(JournalPage { rows, more: false }),
+                (_, Some(unsound)) => {
+                    Err(StoreFailure::Quarantined { run_id, reason: unsound.to_string() })
+                }
+            }
         })
         .await
     }

@@ -144,7 +144,7 @@ impl Data {
 
     fn settle(&mut self, settlement: Settlement) -> Result<Committed, StoreFailure> {
         let Settlement { session_id, run_id, outcome, at, .. } = settlement;
-        let answer = answer_of(&self.open_run(session_id, run_id)?.journal)?;
+        let answer = answer_of(&self.open_run(session_id, run_id)?.sound(run_id, Seq::ZERO).0)?;
         let session = self.session_at(session_id, settlement.expected)?;
         if outcome != Outcome::Superseded {
             session.take_ending(&settlement, answer)?;

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use runwarden_protocol::ids::{PrincipalId, Revision, RunId, Seq, SessionId, SteerId, TurnId};
 use runwarden_protocol::instant::Instant;
 use runwarden_protocol::journal::row::{JournalRow, Outcome, Reason, RowEvent};
+use runwarden_protocol::journal::soundness::{RowCheck, Unsound};
 use runwarden_protocol::session::record::{SessionHead, StoredRow, Usage};
 use runwarden_runtime::ports::StoreFailure;
-use runwarden_runtime::ports::store::{KeyRecord, KeyScope, Login, RunFacts, StoredError};
+use runwarden_runtime::ports::store::{
+    JournalFate, KeyRecord, KeyScope, Login, RunFacts, StoredError,
+};
 
 /// Everything that is stored.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -118,9 +121,22 @@ impl Data {
 }
 
 impl StoredRun {
-    /// Number of its last row.
+    /// The highest number of its rows (JRN-04).
     pub fn last_seq(&self) -> Seq {
-        Seq::new(self.journal.len() as u64)
+        self.journal.iter().map(|row| row.seq).max().unwrap_or_default()
+    }
+
+    /// The rows behind `after` up to the first that cannot be trusted, and what is wrong with that (JRN-11).
+    pub(super) fn sound(&self, run_id: RunId, after: Seq) -> (Vec<JournalRow>, Option<Unsound>) {
+        let mut check = RowCheck::behind(run_id, self.session_id, after);
+        let mut rows = Vec::new();
+        for row in self.journal.iter().filter(|row| row.seq > after) {
+            if let Err(unsound) = check.take(row) {
+                return (rows, Some(unsound));
+            }
+            rows.push(row.clone());
+        }
+        (rows, None)
     }
 
     /// Steers its journal accepts and does not settle, with their words.
@@ -165,6 +181,7 @@ impl StoredRun {
             turn_id: self.turn_id,
             usage: self.usage,
             error: self.error.clone(),
+            journal: JournalFate::Kept,
         }
     }
 }

@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex};
 use futures_lite::future::yield_now;
 use runwarden_protocol::ids::StoreId;
 use runwarden_protocol::instant::{Duration, Instant};
+use runwarden_protocol::journal::identity::LastOpening;
+use runwarden_protocol::journal::lease::{Epoch, WriterLease};
 use runwarden_runtime::ports::StoreFailure;
 
 use super::choices::{Actor, Choices};
@@ -46,8 +48,15 @@ struct Shared {
     durable: Data,
     /// What it finds after power was lost.
     stable: Data,
-    name: u64,
     free_bytes: u64,
+    /// None in a disk that was restored and not opened since.
+    name: Option<StoreId>,
+    /// The name it goes on under when it needs another one.
+    fresh_name: StoreId,
+    was_closed: bool,
+    /// Counts losses of power, and as it was at the last opening.
+    boots: (u64, u64),
+    lease: WriterLease,
     faults: Faults,
     random: Random,
     /// What was durable after each write, since somebody wants to know.
@@ -81,6 +90,7 @@ pub struct ModelStore {
     disk: Disk,
     world: SimWorld,
     name: StoreId,
+    epoch: Epoch,
 }
 
 impl Disk {
@@ -89,8 +99,12 @@ impl Disk {
         let shared = Shared {
             durable: Data::default(),
             stable: Data::default(),
-            name: random.next(),
             free_bytes: u64::MAX,
+            name: Some(StoreId::new(random.next())),
+            fresh_name: StoreId::new(0),
+            was_closed: true,
+            boots: (0, 0),
+            lease: WriterLease::exclusive(Epoch::default()),
             faults: Faults::default(),
             random,
             history: None,
@@ -110,11 +124,33 @@ impl Disk {
         lock(&self.shared).free_bytes = free_bytes;
     }
 
-    /// Power is lost: what was not stable is gone, and the history goes on under another name (JRN-22).
+    /// Power is lost: what was not stable is gone.
     pub fn lose_power(&self) {
         let mut shared = lock(&self.shared);
         shared.durable = shared.stable.clone();
-        shared.name = shared.random.next();
+        shared.boots.0 += 1;
+        shared.fresh_name = StoreId::new(shared.random.next());
+    }
+
+    /// The process that has it open closes it cleanly.
+    pub fn close(&self) {
+        let mut shared = lock(&self.shared);
+        shared.stable = shared.durable.clone();
+        shared.was_closed = true;
+    }
+
+    /// An older state is put back in place of the present one (JRN-22).
+    pub fn restore(&self, backup: Data) {
+        let mut shared = lock(&self.shared);
+        shared.stable = backup.clone();
+        shared.durable = backup;
+        shared.name = None;
+        shared.fresh_name = StoreId::new(shared.random.next());
+    }
+
+    /// From now on several processes share it, one of them writing at a time (JRN-14).
+    pub fn share(&self) {
+        lock(&self.shared).lease = WriterLease::shared();
     }
 
     /// From now on, what is durable after each write is kept.
@@ -142,11 +178,50 @@ impl Disk {
 }
 
 impl ModelStore {
-    /// Opens the disk for a process.
+    /// Opens the disk for a process, which takes it over from whoever wrote it before.
     pub fn open(disk: &Disk, world: SimWorld) -> Self {
         disk.spoil_start();
-        let name = StoreId::new(lock(&disk.shared).name);
-        Self { disk: disk.clone(), world, name }
+        let mut shared = lock(&disk.shared);
+        let last = LastOpening {
+            store_id: shared.name,
+            was_closed: shared.was_closed,
+            is_same_boot: shared.boots.0 == shared.boots.1,
+        };
+        let name = last.store_id(shared.fresh_name);
+        shared.name = Some(name);
+        shared.was_closed = false;
+        shared.boots.1 = shared.boots.0;
+        let epoch = shared.lease.take_over();
+        Self { disk: disk.clone(), world, name, epoch }
+    }
+
+    /// Joins a disk that is shared; the process may read it, and write it once it has the lease.
+    pub fn join(disk: &Disk, world: SimWorld) -> Self {
+        let name = lock(&disk.shared).name.expect("a shared disk was opened once");
+        Self { disk: disk.clone(), world, name, epoch: Epoch::default() }
+    }
+
+    /// Takes the lease of a shared disk. `false` while another process holds it.
+    pub async fn take_lease(&mut self) -> bool {
+        self.pass("lease").await;
+        let taken = lock(&self.disk.shared).lease.take(self.now());
+        self.epoch = taken.unwrap_or(self.epoch);
+        taken.is_some()
+    }
+
+    /// Renews the lease of a shared disk. `false` when it was lost.
+    pub async fn renew_lease(&self) -> bool {
+        self.pass("lease").await;
+        lock(&self.disk.shared).lease.renew(self.now(), self.epoch).is_ok()
+    }
+
+    /// The epoch under which it writes.
+    pub const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    fn now(&self) -> Instant {
+        runwarden_runtime::ports::World::now(&self.world)
     }
 
     /// Reads after a while.
@@ -166,9 +241,11 @@ impl ModelStore {
     ) -> Result<T, StoreFailure> {
         self.pass("call").await;
         let written = {
-            let now = runwarden_runtime::ports::World::now(&self.world);
+            let now = self.now();
             let mut shared = lock(&self.disk.shared);
-            if fails(&mut shared, now) {
+            if let Err(lost) = shared.lease.admit(now, self.epoch) {
+                Err(StoreFailure::Unavailable(lost.to_string()))
+            } else if fails(&mut shared, now) {
                 Err(StoreFailure::Unavailable("a fault of the simulation".to_owned()))
             } else {
                 let mut data = shared.durable.clone();
