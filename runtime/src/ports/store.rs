@@ -101,7 +101,8 @@ pub trait Store: Clone + Send + Sync + 'static {
         named: Option<MessageId>,
     ) -> impl Future<Output = Result<Target, StoreFailure>> + Send;
 
-    /// Reads a page of a run's journal after `after` (JRN-15).
+    /// Reads a page of a run's journal after `after` (JRN-15). It ends before a row that cannot be trusted; the read
+    /// behind the row before that one fails (JRN-11).
     fn journal(
         &self,
         run_id: RunId,

@@ -254,7 +254,8 @@ pub(super) fn insert_step(
     Ok(())
 }
 
-/// Reads a page after a row (JRN-15). A malformed, foreign or missing row quarantines the run (JRN-11).
+/// Reads a page after a row (JRN-15). A malformed, foreign or missing row quarantines the run (JRN-11): the page
+/// ends before it, and the next one fails.
 pub(super) fn page(
     connection: &Connection,
     run_id: RunId,
@@ -276,7 +277,10 @@ pub(super) fn page(
         Ok(!page.more)
     })?;
     match unsound {
-        Some(reason) => Err(StoreFailure::Quarantined { run_id, reason }.into()),
+        Some(reason) if page.rows.is_empty() => {
+            Err(StoreFailure::Quarantined { run_id, reason }.into())
+        }
+        Some(_) => Ok(JournalPage { more: true, ..page }),
         None => Ok(page),
     }
 }

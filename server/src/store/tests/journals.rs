@@ -97,7 +97,11 @@ fn a_run_with_a_bad_row_is_quarantined_alone() {
         ("DELETE FROM journal WHERE seq > 1", "row 2 is missing"),
     ] {
         raw.execute(damage, []).unwrap();
-        let Err(StoreFailure::Quarantined { run_id, reason: found }) = page(&fixture, 5, 0) else {
+        let before = page(&fixture, 5, 0).unwrap();
+        assert!(before.more && before.rows.iter().all(|row| row.run_id == RunId::new(5)));
+        let last = before.rows.len() as u64;
+        let Err(StoreFailure::Quarantined { run_id, reason: found }) = page(&fixture, 5, last)
+        else {
             panic!("{damage}");
         };
         assert_eq!(run_id, RunId::new(5));

@@ -135,6 +135,7 @@ impl Store for ModelStore {
             let run = data.runs.get(&run_id).ok_or(StoreFailure::Missing("run"))?;
             match run.sound(run_id, after) {
                 (rows, None) => Ok(JournalPage { rows, more: false }),
+                (rows, Some(_)) if !rows.is_empty() => Ok(JournalPage { rows, more: true }),
                 (_, Some(unsound)) => {
                     Err(StoreFailure::Quarantined { run_id, reason: unsound.to_string() })
                 }
