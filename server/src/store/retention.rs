@@ -54,7 +54,7 @@ pub(super) fn remove_some(connection: &Connection) -> Result<bool, Fault> {
             "DELETE FROM journal WHERE run_id = ?1 AND seq IN (
                  SELECT seq FROM journal WHERE run_id = ?1 ORDER BY seq LIMIT ?2)",
         )?
-        .execute(params![run, ROWS_PER_STEP])?;
+        .execute(params![run, (ROWS_PER_STEP as u64).to_column()])?;
     if removed < ROWS_PER_STEP {
         set_fate(connection, RunId::from_column(run), GONE)?;
     }

@@ -54,13 +54,18 @@ impl Write {
     ) -> (Self, Receiver<Result<T, StoreFailure>>) {
         let (sender, receiver) = async_channel::bounded(1);
         let carry_out = Box::new(move |transaction: Transaction<'_>| -> Answer {
-            let done = match transaction {
-                Some(connection) => in_savepoint(connection, change).map_err(StoreFailure::from),
-                None => Err(StoreFailure::Unavailable("the transaction is gone".to_owned())),
-            };
+            let done = transaction
+                .map(|connection| in_savepoint(connection, change).map_err(StoreFailure::from));
             Box::new(move |committed| {
+                let answer = match (done, committed) {
+                    (Some(done), committed) => done.and_then(|value| committed.map(|()| value)),
+                    (None, Err(failure)) => Err(failure),
+                    (None, Ok(())) => {
+                        Err(StoreFailure::Unavailable("the transaction is gone".to_owned()))
+                    }
+                };
                 // Nobody waits any more when this fails; the change stands all the same.
-                let _ = sender.try_send(done.and_then(|value| committed.map(|()| value)));
+                let _ = sender.try_send(answer);
             })
         });
         (Self { rows, stable, leaves_errors: false, at, carry_out }, receiver)

@@ -6,6 +6,7 @@ use runwarden_protocol::session::rewrite::Reduction;
 use runwarden_runtime::ports::change::{Change, SessionChange};
 use runwarden_runtime::ports::store::JournalFate;
 
+use super::super::column::Column;
 use super::super::retention::ROWS_PER_STEP;
 use super::*;
 
@@ -38,11 +39,11 @@ fn prune(fixture: &Fixture) -> usize {
     (0..100).take_while(|_| step(fixture, due().0)).count()
 }
 
-fn rows_of(fixture: &Fixture, run: i64) -> usize {
+fn rows_of(fixture: &Fixture, run: u64) -> usize {
     let sql = "SELECT count(*) FROM journal WHERE run_id = ?1";
-    let run = RunId::new(u64::try_from(run).unwrap());
-    let column = super::super::column::Column::to_column(run);
-    fixture.raw().query_row(sql, [column], |row| row.get(0)).unwrap()
+    let column = RunId::new(run).to_column();
+    let count: i64 = fixture.raw().query_row(sql, [column], |row| row.get(0)).unwrap();
+    usize::try_from(count).unwrap()
 }
 
 fn fate(fixture: &Fixture) -> JournalFate {
