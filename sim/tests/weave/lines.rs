@@ -26,7 +26,7 @@ fn bodies(rows: &[JournalRow]) -> Vec<(u64, String)> {
 async fn cut_off(bed: &mut Bed, file: &LinesFile, rows: Vec<JournalRow>, micros: u64, power: bool) {
     let (host, world) = bed.process();
     let writer: (LinesFile, SimWorld) = (file.clone(), world);
-    bed.executor.spawn(host, async move {
+    bed.executor.spawn(host, "writer", async move {
         let (file, world) = writer;
         let _ = file.append(&world, RUN, &rows).await;
     });

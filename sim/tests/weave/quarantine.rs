@@ -50,11 +50,7 @@ fn a_run_with_a_bad_row_is_quarantined_alone() {
         bed.kill();
         let (damage, reason) = DAMAGES[random.below(DAMAGES.len())];
         let row = random.below(2);
-        bed.disk.damage(|data| {
-            // What was not synced is not on the stable half of the disk.
-            let run = data.runs.get_mut(&run_id(&bad)).filter(|run| run.journal.len() > row);
-            run.into_iter().for_each(|run| damage(run, row));
-        });
+        bed.disk.alter(|data| damage(data.runs.get_mut(&run_id(&bad)).expect("the run"), row));
         bed.start().await;
 
         let (_, world) = bed.process();

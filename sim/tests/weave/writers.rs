@@ -94,7 +94,7 @@ fn a_shared_journal_has_one_writer() {
                     run: run_id(&run),
                     log: log.clone(),
                 };
-                bed.executor.spawn(host, writer.work());
+                bed.executor.spawn(host, "writer", writer.work());
             }
             bed.sleep(Duration::from_secs(600)).await;
             let data = bed.disk.data();
