@@ -366,6 +366,8 @@ pub enum Announcement {
 pub enum PortAnswer {
     /// A commit: the revision and the number of the terminal row, or nothing written.
     Committed(RunId, Option<(Revision, Option<Seq>)>),
+    /// Nothing was written: somebody else settled the run so, and the session is at this revision.
+    SettledElsewhere(RunId, Outcome, Revision),
     /// A commit of a change: the revision, or nothing written.
     Changed(AskId, Option<Revision>),
     /// A deletion: the revision and the number of the terminal it added, or nothing written.
@@ -545,6 +547,9 @@ pub fn fact(answer: PortAnswer) -> Input {
             Input::Committed { run_id, revision, terminal_seq }
         }
         PortAnswer::Committed(run_id, None) => Input::CommitFailed { run_id },
+        PortAnswer::SettledElsewhere(run_id, outcome, revision) => {
+            Input::SettledElsewhere { run_id, outcome, revision }
+        }
         PortAnswer::Changed(ask, Some(revision)) => Input::ChangeCommitted { ask, revision },
         PortAnswer::Changed(ask, None) => Input::ChangeFailed { ask },
         PortAnswer::Deleted(Some((revision, terminal_seq))) => {

@@ -126,6 +126,7 @@ fn running() -> Lineage {
         is_head: false,
         is_wakeup: false,
         rewrites: None,
+        liveness_unreadable: false,
     };
     let (ask, turn_id, agent) = (AskId::new(1), MessageId::new(1), AgentId::new(1));
     for input in [

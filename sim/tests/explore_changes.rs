@@ -260,6 +260,7 @@ fn start() -> Input {
         is_head: false,
         is_wakeup: false,
         rewrites: None,
+        liveness_unreadable: false,
     };
     Input::Start(Start { ask: AskId::new(1), run_id: RUN, turn_id: MessageId::new(1), facts })
 }

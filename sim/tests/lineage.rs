@@ -82,6 +82,7 @@ impl Recorded {
             is_head: false,
             is_wakeup: false,
             rewrites: None,
+            liveness_unreadable: false,
         };
         let turn_id = MessageId::new(1);
         self.feed(Input::Start(Start { ask: AskId::new(1), run_id: RUN, turn_id, facts }));

@@ -36,6 +36,9 @@ pub struct StartFacts {
     /// Of a rewrite that starts a turn: the revision its client saw (LIFE-04).
     #[serde(default, skip_serializing_if = "is_default")]
     pub rewrites: Option<Revision>,
+    /// Whether it could not be read if a run of the session lives: nothing is reclaimed or swept then (REC-07).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub liveness_unreadable: bool,
 }
 
 /// What waits in the session, as far as table A asks.
@@ -128,10 +131,20 @@ pub fn table_a<G: Guards>(
     }
     let is_drained = facts.is_head || facts.is_wakeup;
     let may_wait = !is_drained && facts.when_busy == WhenBusy::Queue;
+    if facts.liveness_unreadable && !G::acts_unread() {
+        return refused(Code::LivenessUnreadable);
+    }
     let reclaim = match may_start {
         Err(Blocked::Unsettled) => return refused(Code::LivenessUnreadable),
-        Err(Blocked::Busy(_)) if facts.storage_low => return storage_low(),
-        Err(Blocked::Busy(_)) if may_wait => return queued(queue),
+        Err(Blocked::Busy(_) | Blocked::Pending(_)) if facts.storage_low => return storage_low(),
+        Err(Blocked::Busy(_) | Blocked::Pending(_)) if may_wait => return queued(queue),
+        Err(Blocked::Pending(run_id)) => {
+            return Admission::Refused(StartRefusal {
+                run_id: Some(run_id),
+                attachable: Some(false),
+                ..StartRefusal::of(Code::SessionBusy)
+            });
+        }
         Err(Blocked::Busy(row)) => {
             return Admission::Refused(StartRefusal {
                 code: Code::SessionBusy,
@@ -205,6 +218,7 @@ mod tests {
         is_head: false,
         is_wakeup: false,
         rewrites: None,
+        liveness_unreadable: false,
     };
     const AT: Revision = Revision::new(7);
     const EMPTY: QueueFact =

@@ -417,6 +417,11 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         true
     }
 
+    /// Is a row reclaimed, or a channel swept, while it cannot be read whether its run lives? (REC-07)
+    fn acts_unread() -> bool {
+        false
+    }
+
     /// Does the row go in the step that learns of the worker's settlement? (OWN-14)
     fn frees_at_settlement() -> bool {
         true

@@ -25,17 +25,21 @@ pub struct RowView {
 pub enum Blocked {
     /// A row blocks (ADM-02 to ADM-04).
     Busy(RowView),
+    /// A turn that another process accepted, whose run has no row here, may still be under way (ADM-05).
+    Pending(RunId),
     /// The session is unsettled (ADM-06).
     Unsettled,
 }
 
 /// May a turn start? `Ok` names the reclaimable row that the start has to reclaim first, if any
-/// (ADM-04). `unwind` is the one configured window (REC-03).
+/// (ADM-04). `fresh` is the run of a fresh pending turn without a row, which only a shared store has (ADM-05);
+/// `unwind` is the one configured window (REC-03).
 ///
 /// # Errors
 /// What blocks the start.
 pub fn may_start<G: Guards>(
     row: Option<RowView>,
+    fresh: Option<RunId>,
     unsettled: bool,
     now: Instant,
     unwind: Duration,
@@ -43,7 +47,7 @@ pub fn may_start<G: Guards>(
     if unsettled {
         return Err(Blocked::Unsettled);
     }
-    let Some(row) = row else { return Ok(None) };
+    let Some(row) = row else { return fresh.map_or(Ok(None), |run| Err(Blocked::Pending(run))) };
     let reclaimable = G::is_reclaimable(row.phase, row.anchor, now, row.live, unwind);
     if G::blocks_start(row.phase, reclaimable) {
         return Err(Blocked::Busy(row));
@@ -65,7 +69,9 @@ pub fn may_stop(row: Option<RowView>) -> bool {
 mod tests {
     use super::*;
     use crate::run::guards::Rules;
-    use crate::run::limits::UNWIND;
+    use crate::run::limits::{PENDING_GRACE, UNWIND};
+    use crate::run::recovery::is_fresh as is_fresh_pending;
+    use crate::run::store_kind::StoreKind;
     use proptest::prelude::*;
 
     fn row(phase: Phase, live: bool) -> RowView {
@@ -90,7 +96,7 @@ mod tests {
         ) {
             let now = Instant::from_micros(age_us);
             let free = phase == Phase::Cancelling && !live && age_us >= UNWIND.as_micros();
-            prop_assert_eq!(may_start::<Rules>(Some(row(phase, live)), false, now, UNWIND).is_ok(), free);
+            prop_assert_eq!(may_start::<Rules>(Some(row(phase, live)), None, false, now, UNWIND).is_ok(), free);
         }
 
         /// ADM-07 [property]: age plays no part in attaching, and a cancelling row is never attachable.
@@ -110,7 +116,8 @@ mod tests {
     fn the_window_ends_exactly_at_its_value() {
         let at = |us| {
             let now = Instant::from_micros(us);
-            may_start::<Rules>(Some(row(Phase::Cancelling, false)), false, now, UNWIND).is_ok()
+            may_start::<Rules>(Some(row(Phase::Cancelling, false)), None, false, now, UNWIND)
+                .is_ok()
         };
         let unwind = UNWIND.as_micros();
         assert!(!at(unwind - 1));
@@ -118,16 +125,44 @@ mod tests {
         assert!(at(Duration::from_micros(unwind + 1).as_micros()));
     }
 
+    /// ADM-05 [unit]: a pending turn whose run has no row blocks a start if and only if the store is shared and the turn
+    /// carries a time of less than 30 s ago; a time to come counts as now.
+    #[test]
+    fn a_fresh_pending_turn_of_a_shared_store_blocks_a_start() {
+        let at = Instant::from_millis(100_000);
+        let grace = PENDING_GRACE.as_micros();
+        for store in [StoreKind::Exclusive, StoreKind::Shared, StoreKind::Split] {
+            for (started_at, age, is_fresh) in [
+                (Some(at), 0, true),
+                (Some(at), grace - 1, true),
+                (Some(at), grace, false),
+                (Some(at), grace + 1, false),
+                (Some(at.plus(PENDING_GRACE)), 0, true),
+                (None, 0, false),
+            ] {
+                let now = Instant::from_micros(at.as_micros() + age);
+                let fresh = is_fresh_pending(store, started_at, now).then_some(RunId::new(5));
+                let blocks = store.is_shared() && is_fresh;
+                let answer = may_start::<Rules>(None, fresh, false, now, UNWIND);
+                let expected = if blocks { Err(Blocked::Pending(RunId::new(5))) } else { Ok(None) };
+                assert_eq!(answer, expected, "{store:?} {started_at:?} {age}");
+            }
+        }
+    }
+
     /// ADM-06 [unit]: an unsettled session refuses a start without naming a run.
     #[test]
     fn an_unsettled_session_refuses_a_start() {
-        assert_eq!(may_start::<Rules>(None, true, Instant::ZERO, UNWIND), Err(Blocked::Unsettled));
+        assert_eq!(
+            may_start::<Rules>(None, None, true, Instant::ZERO, UNWIND),
+            Err(Blocked::Unsettled)
+        );
     }
 
     #[test]
     fn without_a_row_there_is_nothing_to_attach_to_or_stop() {
         assert!(!may_attach::<Rules>(None));
         assert!(!may_stop(None));
-        assert_eq!(may_start::<Rules>(None, false, Instant::ZERO, UNWIND), Ok(None));
+        assert_eq!(may_start::<Rules>(None, None, false, Instant::ZERO, UNWIND), Ok(None));
     }
 }

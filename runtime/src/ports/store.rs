@@ -143,6 +143,18 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Every session with an unsettled run (RST-01).
     fn unsettled(&self) -> impl Future<Output = Result<Vec<UnsettledRun>, StoreFailure>> + Send;
 
+    /// Those of one session.
+    fn unsettled_of(
+        &self,
+        session_id: SessionId,
+    ) -> impl Future<Output = Result<Vec<UnsettledRun>, StoreFailure>> + Send {
+        async move {
+            let mut unsettled = self.unsettled().await?;
+            unsettled.retain(|run| run.head.session_id == session_id);
+            Ok(unsettled)
+        }
+    }
+
     /// Records an error (ERR-5): insert, expire, trim in one transaction.
     fn record_error(
         &self,

@@ -119,6 +119,7 @@ impl<W: World, S: Store> Driver<W, S> {
                 }
                 message.refuse_unknown();
             }
+            Event::Looked(_) => self.refuse_held(),
             Event::HeadRead(_) | Event::ErrorsCounted(_) => {}
             other => return Some(other),
         }
@@ -167,7 +168,7 @@ impl Message {
     }
 }
 
-fn refuse(reply: ReplyTo) {
+pub(super) fn refuse(reply: ReplyTo) {
     reply.refuse(|refusal| refusal, Code::SessionUnknown);
 }
 

@@ -23,6 +23,7 @@ use serde_json::Value;
 
 use super::Message;
 use super::changes::PendingChange;
+use super::looking::{HeldStart, Look};
 use super::recording::Recording;
 use super::steers::AcceptedSteer;
 use crate::connection::{Peer, ReplyTo};
@@ -69,6 +70,10 @@ pub(super) struct Driver<W: World, S: Store> {
     next_agent: u64,
     ending: Vec<Sender<()>>,
     recovering: Vec<Sender<()>>,
+    /// Starts that wait for a look into the store.
+    pub(super) held: Vec<HeldStart>,
+    /// Whether the look was answered, and only recovery is waited for.
+    pub(super) has_looked: bool,
     idle_since: Instant,
     recording: Recording<W::Guards>,
 }
@@ -201,6 +206,7 @@ pub(super) enum Event {
     },
     SettledRead(super::settled::Asked, Result<Option<super::settled::Settled>, StoreFailure>),
     Message(Message),
+    Looked(Result<Look, StoreFailure>),
     Closed,
     Progress(RunId, Progress),
     Silent(RunId),
@@ -236,6 +242,8 @@ impl<W: World, S: Store> Driver<W, S> {
             next_agent: 1,
             ending: Vec::new(),
             recovering: Vec::new(),
+            held: Vec::new(),
+            has_looked: false,
             idle_since,
             recording,
         }
@@ -248,6 +256,7 @@ impl<W: World, S: Store> Driver<W, S> {
             return;
         }
         self.count_errors();
+        self.sweep_at_load().await;
         loop {
             let event = std::future::poll_fn(|cx| self.poll_next(cx)).await;
             if matches!(event, Event::Closed) {
@@ -358,6 +367,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Event::Message(message) => self.take(message),
             Event::Progress(run_id, progress) => self.progressed(run_id, progress),
             Event::Silent(run_id) => self.went_silent(run_id),
+            Event::Looked(look) => self.looked(look),
             Event::Closed => {}
         }
     }
@@ -549,6 +559,7 @@ impl<W: World, S: Store> Driver<W, S> {
             && self.subscribers.is_empty()
             && self.calls.is_empty()
             && self.asks.is_empty()
+            && self.held.is_empty()
             && self.machine.is_at_rest()
     }
 
@@ -563,6 +574,9 @@ impl<W: World, S: Store> Driver<W, S> {
         }
         if !self.recovering.is_empty() && self.machine.is_recovery_answered() {
             self.recovering.clear();
+        }
+        if self.has_looked && self.machine.is_recovery_answered() {
+            self.decide_held(false);
         }
     }
 }

@@ -5,6 +5,7 @@ mod changes;
 mod deleting;
 mod driver;
 mod live;
+mod looking;
 mod open;
 mod ports;
 mod questions;

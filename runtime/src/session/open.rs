@@ -20,6 +20,7 @@ use runwarden_protocol::wire::structures::{
 
 use super::driver::{Driver, Event, RunState, StartDetails, Waiting};
 use super::live::live_value;
+use super::looking::HeldStart;
 use crate::connection::ReplyTo;
 use crate::frames::SharedFrame;
 use crate::ports::change::Choice;
@@ -242,6 +243,16 @@ impl<W: World, S: Store> Driver<W, S> {
         when_busy: WhenBusy,
         remembered: Option<KeyRecord>,
     ) {
+        let held = HeldStart { reply, start, attachment_unknown, when_busy, remembered };
+        if self.machine.must_look(self.hub.now()) || !self.held.is_empty() {
+            self.look_before(held);
+        } else {
+            self.start(held, false);
+        }
+    }
+
+    pub(super) fn start(&mut self, held: HeldStart, liveness_unreadable: bool) {
+        let HeldStart { reply, start, attachment_unknown, when_busy, remembered } = held;
         let (run_id, turn_id, ask) = (self.hub.run_id(), self.hub.message_id(), self.hub.ask_id());
         let key_fact = match (&start.key, &remembered) {
             (Some(key), Some(known)) if key.fingerprint == known.fingerprint => {
@@ -261,6 +272,7 @@ impl<W: World, S: Store> Driver<W, S> {
             is_head: false,
             is_wakeup: false,
             rewrites: start.rewrites.map(|(expected, _)| expected),
+            liveness_unreadable,
         };
         let Choice { agent, model } = self.choice_in_force();
         let mut run = RunState::new(agent, model);

@@ -9,7 +9,6 @@ use runwarden_protocol::journal::row::RowEvent;
 use runwarden_protocol::journal::run_journal::RowRef;
 use runwarden_protocol::json_bytes::json_text_bytes;
 use runwarden_protocol::run::lineage::Input;
-use runwarden_protocol::run::recovery::Found;
 use runwarden_protocol::run::settlement::Failure;
 use runwarden_protocol::run::stop::StopSignal;
 use runwarden_protocol::run::worker::CallResult;
@@ -21,12 +20,11 @@ use runwarden_protocol::{journal::row::Outcome, run::settlement::Verdict};
 use serde_json::Value;
 
 use super::driver::{Driver, Event, RunState};
-use super::steers::AcceptedSteer;
 use crate::dispatch::{PortAnswer, StoreCall, WorkerCall};
 use crate::hub::stored_error;
 use crate::ports::agent::{ContextMessage, ContextRole, FailureKind};
 use crate::ports::change::Choice;
-use crate::ports::store::{Admission, Append, Commit, Committed, NewRow, Settlement, UnsettledRun};
+use crate::ports::store::{Admission, Append, Commit, Committed, NewRow, Settlement};
 use crate::ports::{Agent, Construction, Invocation, Returned, Signal, Store, StoreFailure, World};
 use crate::worker::{self, Progress};
 
@@ -126,7 +124,7 @@ impl<W: World, S: Store> Driver<W, S> {
     }
 
     fn commit(&mut self, run_id: RunId, commit: Commit) {
-        let store = self.hub.store().clone();
+        let (store, session_id) = (self.hub.store().clone(), self.session_id);
         self.call(async move {
             match store.commit(commit).await {
                 Ok(Committed { revision, terminal_seq, head }) => {
@@ -135,6 +133,13 @@ impl<W: World, S: Store> Driver<W, S> {
                 }
                 Err(failure) => {
                     tracing::error!(%run_id, %failure, "a commit of a run was not written");
+                    if let StoreFailure::Ended { outcome } = failure
+                        && let Ok(Some(head)) = store.session(session_id).await
+                    {
+                        let revision = head.revision;
+                        let answer = PortAnswer::SettledElsewhere(run_id, outcome, revision);
+                        return Event::Answered(answer);
+                    }
                     Event::Answered(PortAnswer::Committed(run_id, None))
                 }
             }
@@ -421,34 +426,6 @@ impl<W: World, S: Store> Driver<W, S> {
         let input: Input = crate::dispatch::fact(answer);
         if !self.try_feed(input) {
             self.payloads.remove(&row.payload.id);
-        }
-    }
-
-    pub(super) fn recover(&mut self, run: UnsettledRun) {
-        let UnsettledRun { head, run_id, turn_id, last_seq, settled, terminal, steers } = run;
-        let active = head.pending.as_ref().map(|pending| pending.run_id);
-        let pending = head.pending.filter(|pending| pending.run_id == run_id);
-        let pending_started_at = pending.as_ref().map(|pending| pending.pending_started_at);
-        let (agent, model) = match pending {
-            Some(pending) => (pending.agent, pending.model),
-            None => (head.agent, head.model),
-        };
-        let mut state = RunState::new(agent, model);
-        let ids = steers.iter().map(|(steer_id, _)| *steer_id).collect();
-        state.steers = steers.into_iter().map(AcceptedSteer::found).collect();
-        self.runs.insert(run_id, state);
-        let found = Found {
-            run_id,
-            turn_id,
-            pending_started_at,
-            last_seq,
-            settled,
-            terminal,
-            superseded_by: active.filter(|active| *active != run_id),
-            steers: ids,
-        };
-        if !self.try_feed(Input::Recover(found)) {
-            self.runs.remove(&run_id);
         }
     }
 }

@@ -250,6 +250,7 @@ impl<W: World, S: Store> Driver<W, S> {
             is_head: true,
             is_wakeup: false,
             rewrites: None,
+            liveness_unreadable: false,
         };
         let Choice { agent, model } = self.choice_in_force();
         self.runs.insert(run_id, RunState::new(agent, model));

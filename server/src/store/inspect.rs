@@ -214,7 +214,7 @@ fn content(connection: &Connection) -> rusqlite::Result<SessionsContent> {
         is_closed: meta::is_closed(connection)?,
         ..SessionsContent::default()
     };
-    for (run_id, session_id, _, last_seq) in journal::unsettled(connection)? {
+    for (run_id, session_id, _, last_seq) in journal::unsettled(connection, None)? {
         found.unsettled_total += 1;
         if found.unsettled.len() < RUNS_NAMED_MAX {
             found.unsettled.push(left(connection, session_id, run_id, last_seq)?);

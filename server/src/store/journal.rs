@@ -409,13 +409,17 @@ fn event_of(row: &Row<'_>) -> rusqlite::Result<RowEvent> {
     }
 }
 
-/// Every run without a settlement, with its session and turn.
+/// Every run without a settlement, of one session or of all, with its session and turn.
 pub(super) fn unsettled(
     connection: &Connection,
+    session_id: Option<SessionId>,
 ) -> rusqlite::Result<Vec<(RunId, SessionId, TurnId, Seq)>> {
     connection
-        .prepare_cached("SELECT * FROM runs WHERE outcome IS NULL ORDER BY started_at, run_id")?
-        .query_map([], |row| {
+        .prepare_cached(
+            "SELECT * FROM runs WHERE outcome IS NULL AND (?1 IS NULL OR session_id = ?1)
+             ORDER BY started_at, run_id",
+        )?
+        .query_map([session_id.map(Column::to_column)], |row| {
             Ok((
                 read(row, "run_id")?,
                 read(row, "session_id")?,

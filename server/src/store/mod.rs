@@ -336,26 +336,11 @@ impl Store for SqliteStore {
     }
 
     async fn unsettled(&self) -> Result<Vec<UnsettledRun>, StoreFailure> {
-        self.read(|connection| {
-            let mut runs = Vec::new();
-            for (run_id, session_id, turn_id, last_seq) in journal::unsettled(connection)? {
-                let head = sessions::head(connection, session_id)?;
-                let head = head.ok_or(StoreFailure::Missing("session"))?;
-                let terminal = journal::terminal(connection, run_id)?.map(|(_, outcome)| outcome);
-                let steers = journal::unsettled_steers(connection, run_id)?;
-                runs.push(UnsettledRun {
-                    head,
-                    run_id,
-                    turn_id,
-                    last_seq,
-                    settled: None,
-                    terminal,
-                    steers,
-                });
-            }
-            Ok(runs)
-        })
-        .await
+        self.read(|connection| unsettled(connection, None)).await
+    }
+
+    async fn unsettled_of(&self, session_id: SessionId) -> Result<Vec<UnsettledRun>, StoreFailure> {
+        self.read(move |connection| unsettled(connection, Some(session_id))).await
     }
 
     async fn record_error(
@@ -415,6 +400,26 @@ impl Store for SqliteStore {
 }
 
 /// Runs a read against one state of the database.
+fn unsettled(
+    connection: &Connection,
+    session_id: Option<SessionId>,
+) -> Result<Vec<UnsettledRun>, Fault> {
+    let mut runs = Vec::new();
+    for (run_id, session_id, turn_id, last_seq) in journal::unsettled(connection, session_id)? {
+        let head = sessions::head(connection, session_id)?;
+        runs.push(UnsettledRun {
+            head: head.ok_or(StoreFailure::Missing("session"))?,
+            run_id,
+            turn_id,
+            last_seq,
+            settled: None,
+            terminal: journal::terminal(connection, run_id)?.map(|(_, outcome)| outcome),
+            steers: journal::unsettled_steers(connection, run_id)?,
+        });
+    }
+    Ok(runs)
+}
+
 fn in_snapshot<T>(
     connection: &Connection,
     read: impl FnOnce(&Connection) -> Result<T, Fault>,

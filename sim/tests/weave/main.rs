@@ -13,6 +13,7 @@ mod journal;
 mod launches;
 mod lines;
 mod quarantine;
+mod orphans;
 mod questions;
 mod queue;
 mod random;

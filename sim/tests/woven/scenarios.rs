@@ -2,7 +2,7 @@
 
 use crate::holds_and_catches;
 
-/// STOP-10 [sim], RST-04 [sim]: a partial answer is stored once and above its marker, whether the canceller or
+/// RST-04 [sim]: a partial answer is stored once and above its marker, whether the canceller or
 /// recovery settles its run, and however often recovery comes by.
 #[test]
 fn race_23() {

@@ -117,6 +117,9 @@ impl<G: Guards> Lineage<G> {
                 attachable: Some(may_attach::<G>(Some(row))),
                 ..refusal
             },
+            Err(Blocked::Pending(run_id)) => {
+                StartRefusal { run_id: Some(run_id), attachable: Some(false), ..refusal }
+            }
             Err(Blocked::Unsettled) | Ok(_) => refusal,
         }
     }

@@ -5,7 +5,7 @@ use crate::flight::Kept;
 use crate::ids::{
     AgentId, AskId, QuestionId, Revision, RunId, Seq, SessionId, SteerId, TurnId, WakeupId,
 };
-use crate::journal::row::Reason;
+use crate::journal::row::{Outcome, Reason};
 use crate::journal::run_journal::RowRef;
 use crate::run::changes::Change;
 use crate::run::recovery::Found;
@@ -160,6 +160,16 @@ pub enum Input {
         /// The run.
         run_id: RunId,
     },
+    /// The run was settled by somebody else, as a commit or a look into the store found: what is left of it here is
+    /// swept (REC-06).
+    SettledElsewhere {
+        /// The run.
+        run_id: RunId,
+        /// How it ended.
+        outcome: Outcome,
+        /// The session's revision now.
+        revision: Revision,
+    },
     /// A batch of rows was written.
     Persisted {
         /// The run.
@@ -276,6 +286,7 @@ impl Input {
             | Self::Evict
             | Self::Committed { .. }
             | Self::CommitFailed { .. }
+            | Self::SettledElsewhere { .. }
             | Self::Persisted { .. }
             | Self::AppendFailed { .. }
             | Self::Launched { .. }

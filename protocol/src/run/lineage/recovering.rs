@@ -1,15 +1,18 @@
 //! Runs without a row: found in the store, or left by their worker (RST family, REC-10).
 
 use super::state::{Lineage, Output, RunEntry, Stage};
+use crate::ids::Revision;
 use crate::instant::Instant;
+use crate::journal::row::Outcome;
 use crate::journal::run_journal::{self, RunJournal};
 use crate::journal::turn_journal;
 use crate::machine::{Machine, Outbox, Reject};
 use crate::run::guards::Guards;
+use crate::run::record::{self, Author};
 use crate::run::recovery::Found;
-use crate::run::settlement::{Claimant, Verdict};
+use crate::run::settlement::{self, Claimant, Verdict};
 use crate::run::steer::{self, Steers};
-use crate::run::{ownership, pending};
+use crate::run::{ownership, pending, stop};
 
 impl<G: Guards> Lineage<G> {
     /// By RST-01: a run that the store holds unsettled is settled, unless another process may still do it (RST-03).
@@ -63,6 +66,66 @@ impl<G: Guards> Lineage<G> {
             return self.record.is_idle() && self.ownership.owner().is_none();
         }
         self.runs.iter().all(|entry| entry.row.phase().is_none() && entry.is_unsettled())
+    }
+
+    /// The store says that the run is settled, and this process did not do it.
+    pub(super) fn settled_elsewhere(
+        &mut self,
+        i: usize,
+        now: Instant,
+        outcome: Outcome,
+        revision: Revision,
+        out: &mut Outbox<Output>,
+    ) -> Result<(), Reject> {
+        let entry = &self.runs[i];
+        if entry.row.phase().is_some() {
+            // Its worker learns of it as of any failed save, and recovery then finds it settled.
+            return self.commit_failed(i, now, out);
+        }
+        let gave_up = matches!(entry.settlement.state(), settlement::State::GaveUp { .. });
+        let is_saving = entry.settlement.is_saving();
+        if !gave_up && !is_saving {
+            return Err(Reject::Local("nothing_to_sweep"));
+        }
+        let mut record = self.record;
+        let by = Author::Run { run_id: entry.run_id };
+        if is_saving {
+            record.step(now, record::Input::Failed { by }, &mut Outbox::new())?;
+        }
+        record.step(now, record::Input::Reread { revision }, &mut Outbox::new())?;
+        self.record = record;
+        self.sweep(i, now, outcome, out);
+        Ok(())
+    }
+
+    /// By REC-06: every entry of exactly this run goes.
+    fn sweep(&mut self, i: usize, now: Instant, outcome: Outcome, out: &mut Outbox<Output>) {
+        let (run_id, turn_id) = (self.runs[i].run_id, self.runs[i].turn_id);
+        let revision = self.record.revision();
+        self.runs[i].token_set = true;
+        self.runs[i].live = false;
+        if self.runs[i].stop.is_held() {
+            self.drive_stop(i, now, stop::Input::RunEnded { outcome }, out);
+        }
+        out.push(Output::RunEnded {
+            run_id,
+            turn_id,
+            outcome,
+            reason: None,
+            failure: None,
+            seq: None,
+            revision,
+            steers: Vec::new(),
+        });
+        if self.pending.run_id() == Some(run_id) {
+            self.pend(pending::Input::Cleared { run_id });
+        }
+        if self.ownership.owner() == Some(run_id) {
+            self.own(ownership::Input::Released { run_id });
+        }
+        out.push(Output::SessionChanged { revision });
+        out.push(Output::Forget { run_id });
+        self.runs.remove(i);
     }
 
     /// By RST-01, REC-10: the row goes and recovery claims the outcome.

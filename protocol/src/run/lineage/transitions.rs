@@ -157,6 +157,10 @@ impl<G: Guards> Lineage<G> {
                 let i = self.index(run_id)?;
                 self.commit_failed(i, now, out)
             }
+            Input::SettledElsewhere { run_id, outcome, revision } => {
+                let i = self.index(run_id)?;
+                self.settled_elsewhere(i, now, outcome, revision, out)
+            }
             Input::Persisted { run_id, first_seq, count } => {
                 let i = self.index(run_id)?;
                 self.persisted(i, now, first_seq, count, out)

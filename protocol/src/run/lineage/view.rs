@@ -16,6 +16,7 @@ use crate::run::predicates::{Blocked, RowView, may_attach, may_start, may_stop};
 use crate::run::queue::Queue;
 use crate::run::record::SessionRecord;
 use crate::run::rotation::Rotation;
+use crate::run::recovery::is_fresh;
 use crate::run::settlement;
 use crate::wire::structures::SessionStatus;
 
@@ -64,7 +65,45 @@ impl<G: Guards> Lineage<G> {
     /// # Errors
     /// What blocks it.
     pub fn may_start(&self, now: Instant) -> Result<Option<RunId>, Blocked> {
-        may_start::<G>(self.row(), self.is_unsettled(), now, self.limits.unwind)
+        let fresh = self.fresh_pending(now);
+        let is_unsettled = self.is_unsettled() || (fresh.is_none() && self.foreign().is_some());
+        may_start::<G>(self.row(), fresh, is_unsettled, now, self.limits.unwind)
+    }
+
+    /// Whether the store is to be asked before the next start is decided: a turn or a channel is here without a row,
+    /// and another process may have settled its run (RST-01, REC-06).
+    pub fn must_look(&self, now: Instant) -> bool {
+        self.orphans().next().is_some()
+            || (self.fresh_pending(now).is_none() && self.foreign().is_some())
+    }
+
+    /// Runs without a row whose settlement could not be stored by this process.
+    pub fn orphans(&self) -> impl Iterator<Item = RunId> + '_ {
+        let is_orphan = |entry: &&RunEntry<G>| {
+            let gave_up = matches!(entry.settlement.state(), settlement::State::GaveUp { .. });
+            gave_up && entry.row.phase().is_none()
+        };
+        self.runs.iter().filter(is_orphan).map(|entry| entry.run_id)
+    }
+
+    /// The run of a pending turn that is left to the process that accepted it (ADM-05).
+    fn fresh_pending(&self, now: Instant) -> Option<RunId> {
+        let (run_id, started_at) = self.foreign()?;
+        let is_fresh = is_fresh(self.limits.store, Some(started_at), now);
+        G::spares_fresh(is_fresh).then_some(run_id)
+    }
+
+    /// The run of a pending turn that this process knows no more of.
+    fn foreign(&self) -> Option<(RunId, Instant)> {
+        if !self.limits.store.is_shared() {
+            return None;
+        }
+        match self.pending {
+            Pending::Turn { run_id, pending_started_at, .. } if !self.holds(run_id) => {
+                Some((run_id, pending_started_at))
+            }
+            Pending::Turn { .. } | Pending::None => None,
+        }
     }
 
     /// May a renderer attach to the run? (ADM-01)
@@ -83,9 +122,10 @@ impl<G: Guards> Lineage<G> {
             return SessionStatus::Unsettled;
         }
         let window = G::shown_window(self.limits.unwind);
-        let may_start = may_start::<G>(self.row(), false, now, window);
+        let may_start = may_start::<G>(self.row(), self.fresh_pending(now), false, now, window);
         match (self.row_entry(), may_start) {
-            (None, _) | (Some(_), Ok(_)) => SessionStatus::Idle,
+            (None, Err(_)) => SessionStatus::Running,
+            (None, Ok(_)) | (Some(_), Ok(_)) => SessionStatus::Idle,
             (Some(entry), Err(_)) if !self.may_attach(entry.run_id) => SessionStatus::Stopping,
             (Some(entry), Err(_)) if entry.questions.open().next().is_some() => {
                 SessionStatus::Waiting

@@ -56,6 +56,11 @@ pub enum Input {
         /// The revision.
         revision: Revision,
     },
+    /// Another process changed the record, which was read again.
+    Reread {
+        /// The revision it has.
+        revision: Revision,
+    },
     /// It was answered: nothing was written.
     Failed {
         /// Whom it is for.

@@ -22,6 +22,7 @@ impl Scope<SessionRecord> for FewCommits {
         inputs.extend((1..5).map(|n| Input::Committed { by: RUN, revision: Revision::new(n) }));
         let beside = |n| Input::CommittedBeside { by: RUN, revision: Revision::new(n) };
         inputs.extend((1..5).map(beside));
+        inputs.extend((1..5).map(|n| Input::Reread { revision: Revision::new(n) }));
         inputs
     }
 }

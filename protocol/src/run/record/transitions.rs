@@ -28,6 +28,11 @@ impl Machine for SessionRecord {
             {
                 self.in_flight = None;
             }
+            (None, Input::Reread { revision }) if revision >= self.revision => {
+                self.revision = revision;
+            }
+            (None, Input::Reread { .. }) => return Err(Reject::Local("revision_went_back")),
+            (Some(_), Input::Reread { .. }) => return Err(Reject::Local("commit_in_flight")),
             (Some(issued), Input::Failed { by }) if issued == by => self.in_flight = None,
             (Some(_), Input::Issued { .. }) => return Err(Reject::Local("commit_in_flight")),
             (

@@ -41,6 +41,7 @@ pub(super) const FACTS: StartFacts = StartFacts {
     is_head: false,
     is_wakeup: false,
     rewrites: None,
+    liveness_unreadable: false,
 };
 
 impl<G: Guards> World<G> {

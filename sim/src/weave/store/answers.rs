@@ -174,6 +174,9 @@ impl Store for ModelStore {
     }
 
     async fn unsettled(&self) -> Result<Vec<UnsettledRun>, StoreFailure> {
+        if lock(&self.disk.shared).look_fails() {
+            return Err(StoreFailure::Unavailable("a fault of the simulation".to_owned()));
+        }
         Ok(self.read(Data::unsettled).await)
     }
 

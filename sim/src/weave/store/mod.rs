@@ -80,6 +80,8 @@ pub struct Faults {
     pub deletions_fail: u32,
     /// So many admissions of turns fail from now on.
     pub admissions_fail: u32,
+    /// So many reads of what is unsettled fail from now on.
+    pub looks_fail: u32,
     /// So many reads of a model context fail from now on.
     pub contexts_fail: u32,
 }
@@ -291,6 +293,12 @@ impl Shared {
     fn context_fails(&mut self) -> bool {
         let fails = self.faults.contexts_fail > 0;
         self.faults.contexts_fail = self.faults.contexts_fail.saturating_sub(1);
+        fails
+    }
+
+    fn look_fails(&mut self) -> bool {
+        let fails = self.faults.looks_fail > 0;
+        self.faults.looks_fail = self.faults.looks_fail.saturating_sub(1);
         fails
     }
 

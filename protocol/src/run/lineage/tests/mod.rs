@@ -3,6 +3,7 @@ mod changes;
 mod deletions;
 mod flows;
 mod heal;
+mod orphans;
 mod queues;
 mod rotations;
 mod scope;

@@ -3,7 +3,7 @@
 use super::world::{
     AGENT, QUESTION, RUN, World, committed, found, persisted, returned, session, start, stop, text,
 };
-use crate::ids::{AskId, RunId, Seq};
+use crate::ids::{AskId, Revision, RunId, Seq};
 use crate::instant::Instant;
 use crate::journal::row::{Outcome, Reason};
 use crate::laws::laws;
@@ -33,6 +33,7 @@ impl Scope<Lineage> for OneRun {
             Input::LaunchFailed { run_id },
             Input::WorkerExited { run_id },
             returned(1),
+            elsewhere(lineage.revision()),
         ];
         let stops = lineage.runs.first().is_some_and(|entry| entry.stop.weight() > stop_weight());
         if !stops {
@@ -75,6 +76,10 @@ impl OneRun {
             }
         }
     }
+}
+
+fn elsewhere(revision: Revision) -> Input {
+    Input::SettledElsewhere { run_id: RUN, outcome: Outcome::Interrupted, revision }
 }
 
 fn asked() -> Input {

@@ -28,6 +28,7 @@ pub(super) const FINE: StartFacts = StartFacts {
     is_head: false,
     is_wakeup: false,
     rewrites: None,
+    liveness_unreadable: false,
 };
 
 pub(super) fn session() -> Lineage<Rules> {
