@@ -93,6 +93,8 @@ pub enum TimerKind {
     ShutdownDrain,
     /// A finished request result is forgotten (REQ-8).
     ResultAge,
+    /// An entry of a ring is too old to be kept (SES-14).
+    RingAge,
 }
 
 /// Outputs that wait without an allocation; most steps have no more.

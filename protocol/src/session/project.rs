@@ -331,7 +331,8 @@ fn fit_questions(manifest: &mut Manifest) {
     }
 }
 
-fn cut_prompt(question: &mut Question, bytes_max: usize) {
+/// Cuts a prompt to a prefix, with a marker that says where the rest is (SES-12).
+pub(super) fn cut_prompt(question: &mut Question, bytes_max: usize) {
     if question.prompt.len() <= bytes_max {
         return;
     }

@@ -134,6 +134,20 @@ pub const MANIFEST_BYTES_MAX: usize = 262_144;
 pub const CHAIN_TAIL_MAX: usize = 512;
 /// Bytes of a serialised delta or ring entry, the entry limit (`delta_bytes_max`).
 pub const DELTA_BYTES_MAX: usize = 3_584;
+/// Commits of one session kept for clients that missed some (`commit_ring`).
+pub const COMMIT_RING_ENTRIES: usize = 512;
+/// Live deltas of one entity kept for clients that missed some (`delta_ring`).
+pub const DELTA_RING_ENTRIES: usize = 256;
+/// Age up to which an entry of a ring is kept, in milliseconds.
+pub const RING_AGE_MS: u64 = 900_000;
+/// Bytes of the rings of all sessions (`rings_total`).
+pub const RINGS_BYTES_MAX: usize = 268_435_456;
+/// Missing deltas up to which a resume is guaranteed (`resume_guarantee`).
+pub const RESUME_GUARANTEE_DELTAS: usize = 64;
+/// Bytes of a guaranteed resume (`resume_guarantee`).
+pub const RESUME_GUARANTEE_BYTES: usize = 262_144;
+/// Bytes of any other resume (`resume_best_effort`).
+pub const RESUME_BEST_EFFORT_BYTES: usize = 524_288;
 /// Time text is collected into one delta per item (`text_merge`), in milliseconds.
 pub const TEXT_MERGE_MS: u64 = 30;
 /// Bytes of a `stream_state` (`stream_state_max`).

@@ -193,5 +193,6 @@ fn timer(kind: TimerKind) -> &'static str {
         TimerKind::ConnectionLease => "connection_lease",
         TimerKind::ShutdownDrain => "shutdown_drain",
         TimerKind::ResultAge => "result_age",
+        TimerKind::RingAge => "ring_age",
     }
 }
