@@ -95,6 +95,8 @@ pub enum TimerKind {
     ResultAge,
     /// An entry of a ring is too old to be kept (SES-14).
     RingAge,
+    /// A Stop waits for a remote backend (STOP-17).
+    RemoteStopWait,
 }
 
 /// Outputs that wait without an allocation; most steps have no more.

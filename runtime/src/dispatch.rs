@@ -18,6 +18,7 @@ use runwarden_protocol::run::lineage::{
 };
 use runwarden_protocol::run::questions::Resolution;
 use runwarden_protocol::run::queue::Change;
+use runwarden_protocol::run::remote::Fact;
 use runwarden_protocol::run::settlement::{Failure, Verdict};
 use runwarden_protocol::run::steer::SettledSteer;
 use runwarden_protocol::run::stop::{Answer, StopSignal};
@@ -203,6 +204,8 @@ pub enum WorkerCall {
     Invoke(AgentId),
     /// Press the agent to end.
     Signal(AgentId, StopSignal),
+    /// Ask the remote backend of the call to stop; answered by [`PortAnswer::Remote`].
+    StopRemote,
     /// Let the worker exit; answered by [`PortAnswer::Exited`].
     Exit,
 }
@@ -409,6 +412,8 @@ pub enum PortAnswer {
     },
     /// The call returned.
     Returned(RunId, CallResult),
+    /// The remote backend of a call says something.
+    Remote(RunId, Fact),
     /// The worker exited or was lost.
     Exited(RunId),
 }
@@ -467,6 +472,7 @@ pub fn port_call(output: Output) -> PortCall {
         Output::Signal { run_id, agent, signal } => {
             PortCall::Worker(run_id, WorkerCall::Signal(agent, signal))
         }
+        Output::StopRemote { run_id } => PortCall::Worker(run_id, WorkerCall::StopRemote),
         Output::ExitWorker { run_id } => PortCall::Worker(run_id, WorkerCall::Exit),
         Output::Close { agent } | Output::CleanUp { agent } => PortCall::CloseAgent(agent),
         Output::TellCache { notice } => PortCall::TellCache(notice),
@@ -579,6 +585,7 @@ pub fn fact(answer: PortAnswer) -> Input {
             Input::QuestionAsked { run_id, question_id, approval, row }
         }
         PortAnswer::Returned(run_id, result) => Input::Returned { run_id, result },
+        PortAnswer::Remote(run_id, fact) => Input::Remote { run_id, fact },
         PortAnswer::Exited(run_id) => Input::WorkerExited { run_id },
     }
 }

@@ -87,6 +87,7 @@ impl Registry {
             .with::<run::reclaim::Reclaim>("run/reclaim")
             .with::<run::record::SessionRecord>("run/record")
             .with::<run::rotation::Rotation>("run/rotation")
+            .with::<run::remote::Remote>("run/remote")
             .with::<run::row::Row>("run/row")
             .with::<run::settlement::Settlement>("run/settlement")
             .with::<run::steer::Steers>("run/steer")

@@ -382,6 +382,21 @@ pub trait Guards: Copy + Clone + Eq + Hash + Debug + Default + Send + Sync + 'st
         is_fresh
     }
 
+    /// Does a Stop of a call on a remote backend wait for that backend? (STOP-17)
+    fn awaits_remote() -> bool {
+        true
+    }
+
+    /// Does a run go on whose remote backend refused to stop? (STOP-18)
+    fn heeds_remote_refusal() -> bool {
+        true
+    }
+
+    /// Is a stopped run remembered until its remote backend was asked to stop? (STOP-17)
+    fn remembers_owed_stop() -> bool {
+        true
+    }
+
     /// Does a session take a wakeup that was made for `of`? Only its own (STR-15).
     fn takes_wakeup(of: SessionId, here: SessionId) -> bool {
         of == here

@@ -2,7 +2,7 @@
 //!
 //! [`lineage`] is the machine of a session; it routes to one sub-machine per state table: [`row`]
 //! (5.1), [`worker`] (5.2), [`stop`] (5.3), [`reclaim`] (5.4), [`settlement`], [`ownership`],
-//! [`pending`] (5.7), [`steer`] (5.8), [`queue`] (5.10), [`record`], [`questions`], [`wakeups`]
+//! [`pending`] (5.7), [`steer`] (5.8), [`queue`] (5.10), [`record`], [`questions`], [`wakeups`], [`remote`]
 //! and [`deletion`]. The run journal is in
 //! [`crate::journal`]. Of the whole process, [`slots`] counts the runs and [`cache`] orders the agents that
 //! sessions keep; [`storage`] says whether the store has room for more.
@@ -26,6 +26,7 @@ pub mod queue;
 pub mod reclaim;
 pub mod record;
 pub mod recovery;
+pub mod remote;
 pub mod rotation;
 pub mod row;
 pub mod settlement;

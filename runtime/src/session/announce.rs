@@ -168,6 +168,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Answer::AlreadyEnded { status } => (StopOutcome::AlreadyEnded, Some(status), None),
             Answer::Unknown => (StopOutcome::Unknown, None, None),
             Answer::Refused => (StopOutcome::Refused, None, Some(Code::ServerBusy)),
+            Answer::RemoteRefused => (StopOutcome::Refused, None, Some(Code::RemoteRefused)),
         };
         let result = StopResult {
             request_id: reply.request_id(),

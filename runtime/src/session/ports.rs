@@ -204,6 +204,8 @@ impl<W: World, S: Store> Driver<W, S> {
             WorkerCall::Prepare(agent) => self.prepare(run_id, agent),
             WorkerCall::Invoke(agent) => self.invoke(run_id, agent),
             WorkerCall::Signal(agent, signal) => self.signal(run_id, agent, signal),
+            // No agent of the product runs on a remote backend.
+            WorkerCall::StopRemote => {}
             WorkerCall::Exit => {
                 if let Some(run) = self.runs.get_mut(&run_id) {
                     run.progress = None;

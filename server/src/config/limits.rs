@@ -1,8 +1,8 @@
 //! `[limits]`: bounds an operator may change. The keys are the names the rules use.
 
 use runwarden_protocol::flight::{RECORD_BYTES_DEFAULT, RECORD_BYTES_MAX};
-use runwarden_protocol::run::storage::DISK_LOW_BYTES;
 use runwarden_protocol::journal::retention::JOURNAL_RETENTION;
+use runwarden_protocol::run::storage::DISK_LOW_BYTES;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, Unexpected};
 

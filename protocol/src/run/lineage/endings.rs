@@ -48,6 +48,10 @@ impl<G: Guards> Lineage<G> {
             self.answer_stop_of_a_gone_run(i, now, ask, out);
             return Ok(());
         }
+        if entry.is_remote_call() && !entry.settlement.is_saving() && G::awaits_remote() {
+            self.stop_remote(i, now, ask, out);
+            return Ok(());
+        }
         let registered = entry.worker.registered().filter(|_| G::presses_registered());
         let invoked = entry.worker.invoked().or(registered);
         let moment = match (entry.stage, entry.settlement.is_saving()) {
@@ -415,9 +419,10 @@ impl<G: Guards> Lineage<G> {
     }
 
     /// Forgets an entry that has neither row nor worker nor an outstanding settlement.
-    fn finish(&mut self, i: usize, out: &mut Outbox<Output>) {
+    pub(super) fn finish(&mut self, i: usize, out: &mut Outbox<Output>) {
         let entry = &self.runs[i];
-        if entry.row.phase().is_some() || entry.settlement.outcome().is_none() {
+        let owes = entry.owes_remote_stop() && G::remembers_owed_stop();
+        if entry.row.phase().is_some() || entry.settlement.outcome().is_none() || owes {
             return;
         }
         if self.runs[i].worker.is_gone() {

@@ -9,6 +9,7 @@ use crate::journal::row::{Outcome, Reason};
 use crate::journal::run_journal::RowRef;
 use crate::run::changes::Change;
 use crate::run::recovery::Found;
+use crate::run::remote::Fact;
 use crate::run::worker::CallResult;
 
 /// Commands and facts of a session.
@@ -248,6 +249,13 @@ pub enum Input {
         /// How.
         result: CallResult,
     },
+    /// The remote backend of a call says something (STOP-17).
+    Remote {
+        /// The run.
+        run_id: RunId,
+        /// What.
+        fact: Fact,
+    },
     /// The worker has exited, or was lost.
     WorkerExited {
         /// The run.
@@ -301,6 +309,7 @@ impl Input {
             | Self::SteerRead { .. }
             | Self::QuestionAsked { .. }
             | Self::Returned { .. }
+            | Self::Remote { .. }
             | Self::WorkerExited { .. } => false,
         }
     }

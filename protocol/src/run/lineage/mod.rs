@@ -10,6 +10,7 @@ mod input;
 mod layers;
 mod queueing;
 mod recovering;
+mod remotes;
 mod report;
 mod reservation;
 mod rotating;

@@ -375,6 +375,7 @@ impl<G: Guards> RunEntry<G> {
             slot: true,
             is_head: false,
             rewrites: false,
+            remote: None,
         }
     }
 }

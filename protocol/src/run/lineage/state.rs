@@ -24,6 +24,7 @@ use crate::run::questions::{ASK_TIMEOUT, Questions, Resolution};
 use crate::run::queue::{self, Queue};
 use crate::run::reclaim::Reclaim;
 use crate::run::record::SessionRecord;
+use crate::run::remote::Remote;
 use crate::run::rotation::Rotation;
 use crate::run::row::Row;
 use crate::run::settlement::{Failure, Settlement, Verdict};
@@ -142,6 +143,9 @@ pub(super) struct RunEntry<G: Guards> {
     /// Whether its turn began with a rewrite.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) rewrites: bool,
+    /// Of a call on a remote backend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) remote: Option<Remote>,
 }
 
 /// A change that waits for its turn.
@@ -349,6 +353,11 @@ pub enum Output {
         agent: AgentId,
         /// How.
         signal: StopSignal,
+    },
+    /// Ask the remote backend of the call to stop (STOP-17).
+    StopRemote {
+        /// The run.
+        run_id: RunId,
     },
     /// Close an agent that was published (L14).
     Close {

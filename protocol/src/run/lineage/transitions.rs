@@ -195,6 +195,7 @@ impl<G: Guards> Lineage<G> {
                 self.question_asked(run_id, question_id, approval, row, now, out)
             }
             Input::Returned { run_id, result } => self.returned(run_id, result, now, out),
+            Input::Remote { run_id, fact } => self.remote(now, run_id, fact, out),
             Input::WorkerExited { run_id } => {
                 let i = self.index(run_id)?;
                 self.worker_exited(i, now, out)
@@ -219,6 +220,7 @@ impl<G: Guards> Lineage<G> {
 
     fn tick_run(&mut self, i: usize, now: Instant, out: &mut Outbox<Output>) {
         self.with_stop(i, now, out, |stop, outputs| stop.tick(now, outputs));
+        self.tick_remote(i, now, out);
         self.with_questions(i, now, out, |questions, outputs| questions.tick(now, outputs));
         let run_id = self.runs[i].run_id;
         self.with_journal(i, now, out, |journal, outputs| journal.tick(now, outputs));

@@ -15,8 +15,8 @@ use crate::run::pending::Pending;
 use crate::run::predicates::{Blocked, RowView, may_attach, may_start, may_stop};
 use crate::run::queue::Queue;
 use crate::run::record::SessionRecord;
-use crate::run::rotation::Rotation;
 use crate::run::recovery::is_fresh;
+use crate::run::rotation::Rotation;
 use crate::run::settlement;
 use crate::wire::structures::SessionStatus;
 
@@ -260,6 +260,7 @@ impl<G: Guards> Lineage<G> {
         let retry = entry.retry_at.map(|at| (at, TimerKind::UnsettledRetry));
         [
             entry.stop.deadline(),
+            entry.remote.and_then(|remote| remote.deadline()),
             entry.questions.deadline(),
             entry.journal.deadline(),
             reclaim,

@@ -104,6 +104,8 @@ pub enum Input {
     },
     /// Recovery cannot settle the run for now: whoever waits is to ask again (RST-11).
     Unsettled,
+    /// The remote backend of the run refuses to stop: nothing changes (STOP-18).
+    RemoteRefused,
     /// The settlement of the accepted Stop was answered, or every try failed.
     SettlementAnswered,
     /// The interrupted agent returned, or its worker exited.
@@ -126,6 +128,8 @@ pub enum Answer {
     /// Too many Stops of the run wait already, or the run cannot be settled for now; the code is
     /// `server_busy`.
     Refused,
+    /// The remote backend of the run refuses to stop, and the run goes on (STOP-18).
+    RemoteRefused,
 }
 
 /// How an agent is pressed to end (REG-11, REG-15).

@@ -36,6 +36,10 @@ impl<G: Guards> Machine for Stop<G> {
                 self.state = State::Quiet;
                 self.reply(Answer::Refused, out);
             }
+            (State::Held, Input::RemoteRefused) => {
+                self.state = State::Quiet;
+                self.reply(Answer::RemoteRefused, out);
+            }
             (State::Accepted, Input::SettlementAnswered) => {
                 self.state = State::Answered;
                 self.reply(Answer::Accepted, out);
@@ -45,7 +49,7 @@ impl<G: Guards> Machine for Stop<G> {
             }
             (
                 State::Quiet | State::Accepted | State::Answered | State::Ended { .. },
-                Input::Unsettled,
+                Input::Unsettled | Input::RemoteRefused,
             )
             | (
                 State::Quiet,

@@ -192,6 +192,7 @@ fn timer(kind: TimerKind) -> &'static str {
         TimerKind::SendStall => "send_stall",
         TimerKind::ConnectionLease => "connection_lease",
         TimerKind::ShutdownDrain => "shutdown_drain",
+        TimerKind::RemoteStopWait => "remote_stop_wait",
         TimerKind::ResultAge => "result_age",
         TimerKind::RingAge => "ring_age",
     }

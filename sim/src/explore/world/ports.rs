@@ -99,6 +99,8 @@ impl<G: Guards> World<G> {
             WorkerCall::Construct => Due::Construct,
             // The construction may come to its end all the same.
             WorkerCall::AbandonConstruction => return Ok(()),
+            // No call of this world runs on a remote backend.
+            WorkerCall::StopRemote => return Ok(()),
             WorkerCall::AskRegistration => Due::Register,
             WorkerCall::Prepare(agent) => {
                 self.check_agent_use(run, agent)?;
@@ -282,7 +284,7 @@ impl<G: Guards> World<G> {
             Answer::Unknown => ensure(!stored.is_admitted, "STOP-03", || {
                 format!("run {run} is called unknown, and the session had it")
             }),
-            Answer::Refused => Ok(()),
+            Answer::Refused | Answer::RemoteRefused => Ok(()),
         }
     }
 
