@@ -405,7 +405,9 @@ proptest! {
             let fits = client.view.revision == delta.from_revision;
             let effects = client.frame(&frame);
             if !fits {
-                prop_assert_eq!(&client.view, &before, "nothing is applied behind a gap");
+                let shown = (&client.view.rows, client.view.revision, &client.view.title);
+                let was = (&before.rows, before.revision, &before.title);
+                prop_assert_eq!(shown, was, "nothing is applied behind a gap");
                 let asks_from = matches!(effects.as_slice(), [Effect::Open { known: Some(known), .. }]
                     if known.session_revision == before.revision);
                 prop_assert!(asks_from, "{effects:?}");
