@@ -15,15 +15,15 @@ fn effects() -> Vec<(Output, &'static str)> {
     let verdict =
         Verdict { outcome: Outcome::Completed, reason: None, marker: None, failure: None };
     let (hold, steers, requeue) = (None, Vec::new(), None);
-    let begun =
-        "pending_turn,turn_journal,session_record,session_metadata,transcript,model_context";
+    let begun = "pending_turn,turn_journal,session_record,session_metadata,transcript,model_context,\
+                 send_queue";
     let head = "pending_turn,turn_journal,session_record,session_metadata,send_queue";
     let ended = "pending_turn,run_journal,turn_journal,transcript,model_context,send_queue,session_record,\
                  session_metadata";
     vec![
-        (Output::Admit { run_id, turn_id, expected, is_head: false, at }, begun),
-        (Output::Admit { run_id, turn_id, expected, is_head: true, at }, head),
-        (Output::Compensate { run_id, expected, requeue, at }, ended),
+        (Output::Admit { run_id, turn_id, expected, is_head: false, wakeups: None, at }, begun),
+        (Output::Admit { run_id, turn_id, expected, is_head: true, wakeups: None, at }, head),
+        (Output::Compensate { run_id, expected, requeue, wakeups: None, at }, ended),
         (
             Output::Settle {
                 run_id,
@@ -33,6 +33,7 @@ fn effects() -> Vec<(Output, &'static str)> {
                 recovery: false,
                 hold,
                 steers,
+                wakeups: None,
                 at,
             },
             ended,
@@ -75,8 +76,10 @@ fn every_effect_names_the_layers_it_changes() {
             | PortCall::Change { .. }
             | PortCall::Delete { .. }
             | PortCall::Queue(QueueCall::Change { .. })
+            | PortCall::Wakeups(WakeupCall::Change { .. })
             | PortCall::Worker(_, WorkerCall::Invoke(_)) => true,
             PortCall::Queue(QueueCall::StartHead { .. })
+            | PortCall::Wakeups(WakeupCall::Start { .. } | WakeupCall::Answer { .. })
             | PortCall::Worker(..)
             | PortCall::CloseAgent(_)
             | PortCall::TellCache(_)

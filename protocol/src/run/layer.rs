@@ -28,7 +28,7 @@ pub enum Layer {
     AgentStore,
     /// L14: the reusable cache and lifecycle handles.
     AgentCache,
-    /// L15: steers, send queue and hold.
+    /// L15: steers, send queue and hold, wakeups.
     SendQueue,
     /// L16: approvals and questions.
     Questions,

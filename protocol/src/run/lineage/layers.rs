@@ -1,14 +1,15 @@
 use super::state::Output;
 use crate::run::layer::Layer;
 
-/// Of a turn that begins: with a rewrite also what it replaces.
-const BEGUN: [Layer; 6] = [
+/// Of a turn that begins: with a rewrite also what it replaces, with a wakeup also that.
+const BEGUN: [Layer; 7] = [
     Layer::PendingTurn,
     Layer::TurnJournal,
     Layer::SessionRecord,
     Layer::SessionMetadata,
     Layer::Transcript,
     Layer::ModelContext,
+    Layer::SendQueue,
 ];
 
 /// Of the head of the queue that begins.
@@ -32,6 +33,14 @@ const ENDED: [Layer; 8] = [
     Layer::SessionMetadata,
 ];
 
+/// Of a session that goes on as another one.
+const ROTATED: [Layer; 4] = [
+    Layer::PendingTurn,
+    Layer::SendQueue,
+    Layer::SessionRecord,
+    Layer::SessionMetadata,
+];
+
 impl Output {
     /// The layers this effect changes, by name; none of an effect that changes nothing, or of an event (OBS-05).
     pub const fn layers(&self) -> &'static [Layer] {
@@ -39,8 +48,11 @@ impl Output {
             Self::Admit { is_head: false, .. } => &BEGUN,
             Self::Admit { is_head: true, .. } => &HEAD_BEGUN,
             Self::Compensate { .. } | Self::Settle { .. } | Self::Delete { .. } => &ENDED,
-            Self::ChangeQueue { .. } => &[Layer::SendQueue, Layer::SessionRecord],
+            Self::ChangeQueue { .. } | Self::ChangeWakeups { .. } => {
+                &[Layer::SendQueue, Layer::SessionRecord]
+            }
             Self::Change { .. } => &[Layer::SessionRecord, Layer::SessionMetadata],
+            Self::Rotate { .. } => &ROTATED,
             Self::StartWorker { .. } => &[Layer::TurnJournal],
             Self::Append { .. } => &[Layer::RunJournal],
             Self::Invoke { .. } => &[Layer::AgentStore],
@@ -50,12 +62,17 @@ impl Output {
             Self::ReleaseSlot { .. } => &[Layer::WorkerRegistry],
             Self::Forget { .. } | Self::Discard { .. } => &[Layer::LiveStream],
             Self::StartHead { .. }
+            | Self::StartWakeup { .. }
+            | Self::WakeupsAnswered { .. }
             | Self::Launch { .. }
             | Self::Construct { .. }
             | Self::AbandonConstruction { .. }
             | Self::AskRegistration { .. }
             | Self::Prepare { .. }
             | Self::Signal { .. }
+            | Self::StopRemote { .. }
+            | Self::SessionRotated { .. }
+            | Self::RotationRefused { .. }
             | Self::ExitWorker { .. }
             | Self::HandSteer { .. }
             | Self::StartAnswered { .. }
