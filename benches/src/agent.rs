@@ -21,8 +21,9 @@ use smol::Timer;
 /// Its name.
 pub(crate) const NAME: &str = "load";
 
-/// Rows it is ahead of the slowest subscriber, less than the queue of a connection holds of them.
-const ROWS_AHEAD: u64 = 160;
+/// Rows it is ahead of the slowest subscriber: what the queue of a connection holds of them, less a batch, which
+/// counts until all of it is written.
+const ROWS_AHEAD: u64 = 96;
 
 /// Bytes of a row.
 const ROW_BYTES: usize = 200;

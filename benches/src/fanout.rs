@@ -151,9 +151,7 @@ fn round(program: &Program, options: &Options, limits: &'static str) -> Result<R
         executor.run(measure(&executor, &server, sessions, options)).await
     })?;
     if options.paced.is_some() {
-        let store = server.store();
-        drop(server);
-        round.latencies = latencies(&store, &arrivals)?;
+        round.latencies = latencies(&server.store(), &arrivals)?;
     }
     Ok(round)
 }

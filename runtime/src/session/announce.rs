@@ -307,17 +307,14 @@ impl<W: World, S: Store> Driver<W, S> {
         }
     }
 
-    /// Something a session item shows has changed: lists learn it at once. The head is read again only when
-    /// the commit that made it was not answered.
+    /// Something a session item shows has changed: lists learn it at once, and the head is read again
+    /// for what only the store knows.
     pub(super) fn changed(&mut self) {
         if self.machine.is_deleted() {
             return;
         }
         let live = self.live();
         self.hub.set_live(self.session_id, live);
-        if self.head.revision == self.machine.revision() {
-            return self.push_item();
-        }
         let (store, session_id) = (self.hub.store().clone(), self.session_id);
         self.call(async move { Event::HeadRead(store.session(session_id).await) });
     }
