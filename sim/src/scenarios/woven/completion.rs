@@ -10,7 +10,7 @@ use crate::weave::{
 };
 
 /// How long a Stop or a kill may wait, in milliseconds.
-const WAIT_MS: u32 = 30;
+const WAIT_MS: u32 = 100;
 
 const CLIENT: Actor = Actor::numbered("client", 1);
 const SERVER: Actor = Actor::only("server");
