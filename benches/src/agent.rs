@@ -54,7 +54,8 @@ struct LoadAgent {
 impl LoadFactory {
     /// An agent that listens to standard input.
     pub(crate) fn listening() -> Self {
-        let (senders, taken) = (0..RUNS_MAX).map(|_| async_channel::unbounded()).unzip();
+        let (senders, taken): (Vec<_>, Vec<_>) =
+            (0..RUNS_MAX).map(|_| async_channel::unbounded()).unzip();
         std::thread::spawn(move || listen(&senders));
         Self { agent: Arc::new(LoadAgent { taken }) }
     }

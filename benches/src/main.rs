@@ -17,6 +17,7 @@ mod writer;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use runwarden::cli::ServeArgs;

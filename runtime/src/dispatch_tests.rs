@@ -75,6 +75,7 @@ fn every_effect_names_the_layers_it_changes() {
             PortCall::Store(..)
             | PortCall::Change { .. }
             | PortCall::Delete { .. }
+            | PortCall::Rotate { .. }
             | PortCall::Queue(QueueCall::Change { .. })
             | PortCall::Wakeups(WakeupCall::Change { .. })
             | PortCall::Worker(_, WorkerCall::Invoke(_)) => true,

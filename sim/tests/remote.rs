@@ -144,6 +144,7 @@ impl<G: Guards> Bed<G> {
             agent_available: true,
             attachment_unknown: false,
             storage_low: false,
+            liveness_unreadable: false,
             slot: SlotFact::Granted,
             when_busy: WhenBusy::Reject,
             is_head: false,

@@ -7,7 +7,7 @@ use runwarden_protocol::session::record::{Marker, Role, StoredRow};
 use runwarden_runtime::ports::StoreFailure;
 use runwarden_runtime::ports::agent::{ContextMessage, ContextRole};
 use runwarden_runtime::ports::store::{ReadRows, RowPage};
-use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::column::{Column, read, read_opt, read_outcome, read_reason, read_usage, unreadable};
 use super::fault::Fault;

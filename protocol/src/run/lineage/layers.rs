@@ -34,12 +34,8 @@ const ENDED: [Layer; 8] = [
 ];
 
 /// Of a session that goes on as another one.
-const ROTATED: [Layer; 4] = [
-    Layer::PendingTurn,
-    Layer::SendQueue,
-    Layer::SessionRecord,
-    Layer::SessionMetadata,
-];
+const ROTATED: [Layer; 4] =
+    [Layer::PendingTurn, Layer::SendQueue, Layer::SessionRecord, Layer::SessionMetadata];
 
 impl Output {
     /// The layers this effect changes, by name; none of an effect that changes nothing, or of an event (OBS-05).
