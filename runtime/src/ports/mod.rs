@@ -6,6 +6,7 @@ pub mod deletion;
 pub mod errors;
 pub mod profile;
 pub mod queue;
+pub mod reads;
 pub mod steer;
 pub mod store;
 pub mod world;

@@ -101,6 +101,8 @@ pub(super) struct RunState {
     /// Takes the calls of the run's worker, as long as that has not exited.
     pub(super) worker: Option<Sender<Call>>,
     pub(super) kill: Option<Sender<()>>,
+    /// Closed once the store answered that the worker began: no commit of the run goes before it (TRN-01).
+    pub(super) began: Option<Receiver<()>>,
     pub(super) steers: Vec<AcceptedSteer>,
     /// An agent that waits for a steer.
     pub(super) steer_reader: Option<Sender<HandedSteer>>,

@@ -31,9 +31,14 @@ use crate::status::replay_of;
 /// Error ids of a manifest.
 const ERROR_IDS_MAX: usize = 100;
 
+/// Reads of one open. Each that loses against a commit is made again; a store that keeps another revision
+/// than the session, behind a commit that was written although it was answered as failed, would never win.
+const READS_MAX: u32 = 64;
+
 /// An open that waits for the store.
 pub(super) struct Opening {
     reply: ReplyTo,
+    reads: u32,
     generation: i64,
     known: Option<KnownState>,
 }
@@ -46,7 +51,7 @@ impl Opening {
 
 impl<W: World, S: Store> Driver<W, S> {
     pub(super) fn open(&mut self, reply: ReplyTo, generation: i64, known: Option<KnownState>) {
-        let opening = Opening { reply, generation, known };
+        let opening = Opening { reply, reads: 0, generation, known };
         self.read_tail(opening);
     }
 
@@ -78,7 +83,7 @@ impl<W: World, S: Store> Driver<W, S> {
     /// that enqueues it.
     pub(super) fn tail_read(
         &mut self,
-        opening: Opening,
+        mut opening: Opening,
         read: Result<(SessionHead, ChainTail, Vec<String>), StoreFailure>,
     ) {
         let (head, tail, errors) = match read {
@@ -90,10 +95,14 @@ impl<W: World, S: Store> Driver<W, S> {
         };
         let revision = self.machine.revision();
         if head.revision != revision || tail.revision != revision {
-            self.read_tail(opening);
-            return;
+            opening.reads += 1;
+            if opening.reads < READS_MAX {
+                return self.read_tail(opening);
+            }
+            let detail = "the store keeps another revision of the session than its machine";
+            return opening.reply.fail(Code::StorageFailed, detail);
         }
-        let Opening { reply, generation, known } = opening;
+        let Opening { reply, reads: _, generation, known } = opening;
         let peer = reply.peer().clone();
         if !peer.session_opened(self.session_id) {
             reply.refuse(|refusal| refusal, Code::LimitReached);

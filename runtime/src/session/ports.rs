@@ -125,7 +125,12 @@ impl<W: World, S: Store> Driver<W, S> {
 
     fn commit(&mut self, run_id: RunId, commit: Commit) {
         let (store, session_id) = (self.hub.store().clone(), self.session_id);
+        let began = self.runs.get_mut(&run_id).and_then(|run| run.began.take());
         self.call(async move {
+            if let Some(began) = began {
+                // Nothing is sent through it: this ends when the other end is dropped.
+                let _ = began.recv().await;
+            }
             match store.commit(commit).await {
                 Ok(Committed { revision, terminal_seq, head }) => {
                     let fixed = Some((revision, terminal_seq));
@@ -153,13 +158,18 @@ impl<W: World, S: Store> Driver<W, S> {
         run.usage
     }
 
-    fn start_worker(&self, run_id: RunId, at: runwarden_protocol::instant::Instant) {
+    fn start_worker(&mut self, run_id: RunId, at: runwarden_protocol::instant::Instant) {
         let (store, session_id) = (self.hub.store().clone(), self.session_id);
+        let (noted, began) = async_channel::bounded::<()>(1);
+        if let Some(run) = self.runs.get_mut(&run_id) {
+            run.began = Some(began);
+        }
         self.hub.world().spawn(async move {
             let started = store.commit(Commit::StartWorker { session_id, run_id, at }).await;
             if let Err(failure) = started {
                 tracing::warn!(%run_id, %failure, "the start of a worker was not noted");
             }
+            drop(noted);
         });
     }
 
@@ -449,6 +459,7 @@ impl RunState {
             progress: None,
             worker: None,
             kill: None,
+            began: None,
             steers: Vec::new(),
             steer_reader: None,
             construction: None,

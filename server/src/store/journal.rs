@@ -162,7 +162,7 @@ pub(super) fn facts(connection: &Connection, run_id: RunId) -> rusqlite::Result<
     connection
         .prepare_cached(
             "SELECT session_id, outcome, reason, last_seq, turn_id, usage_input, usage_output,
-                 usage_cached, usage_cost, usage_context_used, usage_context_max
+                 usage_cached, usage_cost, usage_context_used, usage_context_max, journal_fate
              FROM runs WHERE run_id = ?1",
         )?
         .query_row([run_id.to_column()], |row| {

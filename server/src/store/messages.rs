@@ -85,7 +85,8 @@ pub(super) fn answer_of(
 ) -> rusqlite::Result<Option<StoredRow>> {
     connection
         .prepare_cached(
-            "SELECT * FROM messages WHERE session_id = ?1 AND run_id = ?2 AND role = 'assistant'",
+            "SELECT *, (SELECT reason FROM runs WHERE runs.run_id = messages.run_id) AS reason
+             FROM messages WHERE session_id = ?1 AND run_id = ?2 AND role = 'assistant'",
         )?
         .query_row(params![session_id.to_column(), run_id.to_column()], stored_row)
         .optional()

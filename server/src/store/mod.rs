@@ -77,6 +77,7 @@ struct Shared {
     counters: Arc<Counters>,
     work: Sender<Work>,
     reads: Sender<Read>,
+    /// The writer, and behind it the reader.
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -138,6 +139,10 @@ impl SqliteStore {
     /// [`StoreFailure`] when the mark could not be written; the next opening then treats the end of the
     /// process like a kill.
     pub fn close(self) -> Result<(), StoreFailure> {
+        let mut threads = self.shared.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        // The reader goes first: the last connection moves the log into the file, and a reader cannot.
+        self.shared.reads.close();
+        threads.pop().into_iter().for_each(join);
         let (answer, closed) = async_channel::bounded(1);
         let asked = self.shared.work.send_blocking(Work::Close(answer));
         let marked = match asked {
@@ -145,13 +150,7 @@ impl SqliteStore {
             Err(_) => Err(gone()),
         };
         self.shared.work.close();
-        self.shared.reads.close();
-        let mut threads = self.shared.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of the store panicked");
-            }
-        }
+        threads.drain(..).for_each(join);
         marked
     }
 
@@ -441,6 +440,12 @@ fn spawn(
         .name(name.to_owned())
         .spawn(work)
         .map_err(|error| OpenError::Failed { path: path.to_owned(), detail: error.to_string() })
+}
+
+fn join(thread: JoinHandle<()>) {
+    if thread.join().is_err() {
+        tracing::error!("a thread of the store panicked");
+    }
 }
 
 fn gone() -> StoreFailure {

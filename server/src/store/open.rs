@@ -113,7 +113,7 @@ const BUSY_WAIT_MS: u64 = 2_000;
 const STATEMENTS_KEPT: usize = 160;
 
 /// Memory for pages of a file, in KiB, per connection.
-const CACHE_KIB: i64 = 16 * 1_024;
+const CACHE_KIB: i64 = 4 * 1_024;
 
 /// Pages of the write-ahead log after which it is moved into the file. A page that is written often is moved
 /// once for all of them.

@@ -69,7 +69,8 @@ pub(crate) fn living(groups: &[u32]) -> Vec<String> {
         let Ok(stat) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
         let Some((_, fields)) = stat.rsplit_once(") ") else { continue };
         let fields: Vec<&str> = fields.split(' ').collect();
-        let group: u32 = fields[2].parse().unwrap();
+        // A process that is just ending has no group: -1.
+        let Ok(group) = fields[2].parse() else { continue };
         if groups.contains(&group) && fields[0] != "Z" {
             living.push(stat);
         }

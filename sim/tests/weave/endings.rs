@@ -28,6 +28,8 @@ fn a_settlement_is_one_commit_whoever_makes_it() {
         assert_eq!(client.call(steer).await.expect("a reply").data["outcome"], "accepted");
         client.stop(&session, &stopped).await;
         client.ended(&stopped).await;
+        // The session is free once the worker has gone.
+        bed.sleep(Duration::from_secs(1)).await;
         let lost = run(&mut client, &session, "is lost").await;
         speaks(&mut client, &lost).await;
         bed.kill();

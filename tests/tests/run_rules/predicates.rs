@@ -10,13 +10,15 @@ const WRAPPERS: [&str; 2] = ["protocol/src/run/lineage/view.rs", "protocol/src/r
 
 /// Where a phase of a run may be named: the row itself, the guards and their use, what makes or shows one. None of
 /// them answers whether a turn may start, a renderer attach or a Stop be offered.
-const PHASES: [(&str, usize); 6] = [
+const PHASES: [(&str, usize); 7] = [
     // A row that is just reserved is told.
     ("protocol/src/run/lineage/reservation.rs", 1),
     // What a failed construction does to the row.
     ("protocol/src/run/lineage/endings.rs", 4),
     // How long a phase may take before it is reported.
     ("protocol/src/run/lineage/report.rs", 4),
+    // Only a running run is rotated.
+    ("protocol/src/run/lineage/rotating.rs", 1),
     // What a view of a run without a row says.
     ("protocol/src/run/lineage/view.rs", 1),
     // The guard of REC-01 is asked about a stopped row.

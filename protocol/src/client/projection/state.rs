@@ -281,7 +281,7 @@ impl Projection {
         effects
     }
 
-    /// SES-24: a delta that begins where this stands is applied whole, one that brings nothing is ignored, and any other
+    /// As SES-24 says, a delta that begins where this stands is applied whole, one that brings nothing is ignored, and any other
     /// one shows that something is missing.
     fn delta(&mut self, delta: &SessionDelta) -> Vec<Effect> {
         if delta.to_revision <= self.view.revision {

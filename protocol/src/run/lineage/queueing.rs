@@ -28,7 +28,7 @@ impl<G: Guards> Lineage<G> {
     /// Whether nothing happens by itself: no run, no change under way, and no entry that may start.
     pub fn is_at_rest(&self) -> bool {
         let may_start = (self.queue.has_entries() && self.queue.held().is_none())
-            || self.wakeups.as_ref().is_some_and(|wakeups| wakeups.may_start());
+            || self.wakeups.as_ref().is_some_and(|wakeups| wakeups.has_next());
         let is_asked = !self.line.is_empty() || !self.changes.is_idle();
         let is_asked = is_asked || self.deletion.is_under_way();
         self.runs.is_empty() && self.record.is_idle() && !is_asked && !may_start

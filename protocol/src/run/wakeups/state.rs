@@ -229,7 +229,7 @@ impl<G: Guards> Wakeups<G> {
     }
 
     /// Whether the oldest may start at the next trigger.
-    pub fn may_start(&self) -> bool {
+    pub fn has_next(&self) -> bool {
         !self.waiting.is_empty() && !self.is_paused()
     }
 

@@ -173,7 +173,7 @@ impl<G: Guards> Wakeups<G> {
         if self.writing.is_some() {
             return Err(Reject::Local("change_unanswered"));
         }
-        if self.may_start() {
+        if self.has_next() {
             let wakeup = self.waiting[0];
             self.claim = Claim::Asked { wakeup };
             out.push(Output::Start { wakeup });
