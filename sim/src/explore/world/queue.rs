@@ -228,8 +228,10 @@ impl<G: Guards> World<G> {
         })
     }
 
+    /// A deletion takes the queue along, so that no hold of it is made any more.
     pub(super) fn check_queue(&self) -> Result<(), Broken> {
-        let must_be = self.queue.is_held && !self.store.queue.is_empty();
+        let must_be =
+            self.queue.is_held && !self.store.queue.is_empty() && !self.is_deletion_awaited();
         ensure(!must_be || self.lineage.queue().held().is_some(), "STR-18", || {
             "a Stop was accepted, and the queue behind it is not held".to_owned()
         })

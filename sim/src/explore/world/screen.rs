@@ -96,6 +96,13 @@ enum Frame {
 }
 
 impl Client {
+    /// Whether a Stop or its answer is on the way: one at a time is, under one name.
+    fn is_stop_unanswered(&self) -> bool {
+        self.stopping.is_some()
+            || self.up.iter().any(|request| matches!(request, Request::Stop { .. }))
+            || self.down.iter().any(|frame| matches!(frame, Frame::Stopped { .. }))
+    }
+
     pub(super) fn new(conditions: Conditions) -> Option<Box<Self>> {
         conditions.screens.then(|| {
             let mut screen = AnyScreen(screen_of(conditions.fault));
@@ -175,7 +182,7 @@ impl<G: Guards> World<G> {
             }
         }
         let is_running = client.screen.0.run(EXPLORED).is_some();
-        if self.budget.stops > 0 && is_running && client.stopping.is_none() {
+        if self.budget.stops > 0 && is_running && !client.is_stop_unanswered() {
             add(ScreenChoice::Stop);
         }
         if self.budget.drops > 0 && client.is_asking() {
@@ -314,9 +321,8 @@ impl<G: Guards> World<G> {
     fn lose_screen(&mut self) -> Result<(), Broken> {
         let client = self.client_mut();
         let shown = client.screen.0.run(EXPLORED);
-        let is_stop_lost = client.stopping.take().is_some()
-            || client.up.iter().any(|request| matches!(request, Request::Stop { .. }))
-            || client.down.iter().any(|frame| matches!(frame, Frame::Stopped { .. }));
+        let is_stop_lost = client.is_stop_unanswered();
+        client.stopping = None;
         client.is_connected = false;
         client.up.clear();
         client.down.clear();
