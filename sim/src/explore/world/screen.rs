@@ -103,6 +103,17 @@ impl Client {
             || self.down.iter().any(|frame| matches!(frame, Frame::Stopped { .. }))
     }
 
+    /// Whether the loss of the link takes a Stop of the run that is shown, or its answer: a run that is over needs none.
+    fn is_stop_lost(&self, shown: Option<RunId>) -> bool {
+        let is_shown = |run_id: RunId| shown == Some(run_id);
+        self.stopping.is_some_and(|run| is_shown(id(run)))
+            || self.up.iter().any(|request| match request {
+                Request::Stop { run_id } => is_shown(*run_id),
+                _ => false,
+            })
+            || self.down.iter().any(|frame| matches!(frame, Frame::Stopped { is_done: false }))
+    }
+
     pub(super) fn new(conditions: Conditions) -> Option<Box<Self>> {
         conditions.screens.then(|| {
             let mut screen = AnyScreen(screen_of(conditions.fault));
@@ -321,7 +332,7 @@ impl<G: Guards> World<G> {
     fn lose_screen(&mut self) -> Result<(), Broken> {
         let client = self.client_mut();
         let shown = client.screen.0.run(EXPLORED);
-        let is_stop_lost = client.is_stop_unanswered();
+        let is_stop_lost = client.is_stop_lost(shown);
         client.stopping = None;
         client.is_connected = false;
         client.up.clear();
