@@ -152,48 +152,6 @@ fn a_stopped_server_ends_its_runs_before_it_closes() {
     }
 }
 
-/// RST-11 [e2e]: a session whose recovery cannot be written keeps no server from listening: it is unsettled, can be read,
-/// refuses starts, is tried again after 30 s with the same outcome, and other sessions go on meanwhile.
-#[test]
-fn a_recovery_that_cannot_be_written_is_tried_again() {
-    let mut server = Server::start();
-    let mut client = Client::connect(&server);
-    let session = client.new_session();
-    let mut view = client.prompt(&session, "/slow");
-    client.follow_until(&mut view, "text", |view| !view.text().is_empty());
-    server.kill9();
-    let database = rusqlite::Connection::open(server.state().join("sessions.db")).unwrap();
-    let refuse = "CREATE TRIGGER refused BEFORE INSERT ON settlements
-                  BEGIN SELECT RAISE(ABORT, 'refused by a test'); END";
-    database.execute_batch(refuse).unwrap();
-    let server = server.restart();
-    let mut client = Client::connect(&server);
-    let status = |client: &mut Client| {
-        let list = client.ask("list_sessions", json!({})).data;
-        let sessions = list["sessions"].as_array().unwrap().clone();
-        let own = sessions.into_iter().find(|item| item["session_id"] == *session);
-        own.unwrap()["status"].as_str().unwrap().to_owned()
-    };
-    assert_eq!(status(&mut client), "unsettled");
-    client.open_session(&session);
-    assert_eq!(client.history_page(&session)["rows"][0]["body"], "/slow");
-    let refused = client.try_prompt(&session, "again");
-    assert_eq!(refused.data["code"], "liveness_unreadable", "{refused:?}");
-    assert_eq!(Stored::open_checked(server.state()).unsettled(), 1);
-    database.execute_batch("DROP TRIGGER refused").unwrap();
-    let other = client.new_session();
-    send_and_stop(&mut client, &other, "/slow");
-    let began = Instant::now();
-    while status(&mut client) == "unsettled" {
-        assert!(began.elapsed() < Duration::from_secs(60), "it is not tried again");
-        std::thread::sleep(Duration::from_millis(500));
-    }
-    let stored = Stored::open_checked(server.state());
-    assert_eq!(stored.run(&view.run).unwrap().outcome.as_deref(), Some("interrupted"));
-    assert_eq!((stored.unsettled(), stored.recoveries_of(&view.run)), (0, 1));
-    send_and_stop(&mut client, &session, "/slow");
-}
-
 #[test]
 fn a_stopped_server_without_work_ends_at_once() {
     let mut server = Server::start();
