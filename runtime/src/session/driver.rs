@@ -74,6 +74,10 @@ pub(super) struct Driver<W: World, S: Store> {
     pub(super) held: Vec<HeldStart>,
     /// Whether the look was answered, and only recovery is waited for.
     pub(super) has_looked: bool,
+    /// While the turn that was lost is being settled nothing is answered.
+    pub(super) is_sweeping: bool,
+    /// Runs that were settled when the session was loaded.
+    pub(super) swept: Vec<RunId>,
     idle_since: Instant,
     recording: Recording<W::Guards>,
 }
@@ -246,6 +250,8 @@ impl<W: World, S: Store> Driver<W, S> {
             recovering: Vec::new(),
             held: Vec::new(),
             has_looked: false,
+            is_sweeping: false,
+            swept: Vec::new(),
             idle_since,
             recording,
         }
@@ -259,6 +265,7 @@ impl<W: World, S: Store> Driver<W, S> {
         }
         self.count_errors();
         self.sweep_at_load().await;
+        self.feed_nexts();
         loop {
             let event = std::future::poll_fn(|cx| self.poll_next(cx)).await;
             if matches!(event, Event::Closed) {
@@ -268,9 +275,7 @@ impl<W: World, S: Store> Driver<W, S> {
             if let Some(event) = event {
                 self.handle(event);
             }
-            while let Some(next) = self.nexts.pop_front() {
-                self.feed_next(next);
-            }
+            self.feed_nexts();
             self.note_progress_of_waits();
             if self.machine.is_over() && self.calls.is_empty() {
                 self.leave();
@@ -290,6 +295,12 @@ impl<W: World, S: Store> Driver<W, S> {
         }
     }
 
+    fn feed_nexts(&mut self) {
+        while let Some(next) = self.nexts.pop_front() {
+            self.feed_next(next);
+        }
+    }
+
     /// The next event, in a fixed order: deadline, answers of ports, messages, agents.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Event> {
         if self.poll_timer(cx) {
@@ -300,6 +311,9 @@ impl<W: World, S: Store> Driver<W, S> {
                 drop(self.calls.remove(i));
                 return Poll::Ready(event);
             }
+        }
+        if self.is_sweeping {
+            return Poll::Pending;
         }
         match self.inbox.as_mut().poll_next(cx) {
             Poll::Ready(Some(message)) => return Poll::Ready(Event::Message(message)),
@@ -420,7 +434,7 @@ impl<W: World, S: Store> Driver<W, S> {
             Message::Evict => self.give_up_agent(),
             Message::Recover { run, done } => {
                 self.recovering.push(done);
-                self.recover(*run);
+                self.recover_unless_swept(*run);
             }
             Message::EndRuns { done } => {
                 self.ending.push(done);
@@ -580,5 +594,6 @@ impl<W: World, S: Store> Driver<W, S> {
         if self.has_looked && self.machine.is_recovery_answered() {
             self.decide_held(false);
         }
+        self.is_sweeping &= !self.machine.is_recovery_answered();
     }
 }

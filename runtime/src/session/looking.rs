@@ -38,11 +38,22 @@ impl<W: World, S: Store> Driver<W, S> {
             return;
         }
         match self.hub.store().unsettled_of(self.session_id).await {
-            Ok(unsettled) => unsettled.into_iter().for_each(|run| self.recover(run)),
+            Ok(unsettled) => {
+                self.swept = unsettled.iter().map(|run| run.run_id).collect();
+                unsettled.into_iter().for_each(|run| self.recover(run));
+                self.is_sweeping = !self.machine.is_recovery_answered();
+            }
             Err(failure) => {
                 // Process start settles it, or a start that meets the pending turn.
                 tracing::error!(session = %self.session_id, %failure, "unsettled runs were not read");
             }
+        }
+    }
+
+    /// Process start finds runs before it loads their sessions, which may have settled them meanwhile.
+    pub(super) fn recover_unless_swept(&mut self, run: UnsettledRun) {
+        if !self.swept.contains(&run.run_id) {
+            self.recover(run);
         }
     }
 

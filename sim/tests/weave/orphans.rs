@@ -114,6 +114,29 @@ fn a_turn_without_a_row_blocks_as_long_as_it_is_fresh() {
     });
 }
 
+/// RST-01 [sim]: a session that left memory with a turn of another process pending settles that turn, once its time is
+/// over, before it answers whoever loads it.
+#[test]
+fn a_session_that_is_loaded_settles_the_turn_it_lost_before_it_answers() {
+    each_seed(60, async |mut bed| {
+        bed.limits.store = StoreKind::Shared;
+        let (mut client, session) = session(&mut bed).await;
+        bed.agents.will([Script::of(&[Act::Say("a"), Act::Hang])]);
+        let found = run(&mut client, &session, "prompt").await;
+        speaks(&mut client, &found).await;
+        bed.kill();
+        bed.start().await;
+        assert_eq!(stored(&bed.disk.data(), &found).outcome, None, "it is fresh");
+        // Long enough for the session to leave memory.
+        bed.sleep(Duration::from_secs(600)).await;
+        assert_eq!(stored(&bed.disk.data(), &found).outcome, None, "nobody loads it");
+        let mut client = bed.connect().await;
+        let manifest = client.open(&session).await.expect("a manifest");
+        assert_eq!(stored(&bed.disk.data(), &found).outcome, Some(Outcome::Interrupted));
+        assert_eq!(manifest.data["status"], "idle", "{manifest:?}");
+    });
+}
+
 /// RST-11 [sim]: a Stop whose settlement fails after its retries is accepted all the same; its session is unsettled,
 /// can be read, refuses starts and is tried again every 30 s with the outcome that was claimed.
 #[test]
